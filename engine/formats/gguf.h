@@ -17,18 +17,18 @@ enum class GgufType { F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q6_K, Other 
 struct GgufTensor {
     std::string name;
     GgufType type = GgufType::Other;
-    std::string type_name;        // "Q4_1"; also of types that cannot be read
-    std::vector<int64_t> shape;   // row-major, slowest first (the reverse of the file's ne)
-    uint64_t offset = 0;          // in the data section
+    std::string type_name;      // "Q4_1"; also of types that cannot be read
+    std::vector<int64_t> shape; // row-major, slowest first (the reverse of the file's ne)
+    uint64_t offset = 0;        // in the data section
     std::span<const std::byte> bytes;
 };
 
-using GgufArray = std::variant<std::vector<int64_t>, std::vector<uint64_t>, std::vector<double>, std::vector<bool>,
-                               std::vector<std::string>>;
+using GgufArray = std::variant<std::vector<int64_t>, std::vector<uint64_t>, std::vector<double>,
+                               std::vector<bool>, std::vector<std::string>>;
 using GgufValue = std::variant<int64_t, uint64_t, double, bool, std::string, GgufArray>;
 
 class Gguf {
-  public:
+public:
     static Result<Gguf> open(const std::filesystem::path& file);
 
     uint32_t version() const { return version_; }
@@ -40,7 +40,7 @@ class Gguf {
     /// Values in fp32, row-major, as stored (see hf_tensors for the row order).
     static Result<std::vector<float>> values(const GgufTensor& tensor);
 
-  private:
+private:
     explicit Gguf(MappedFile file) : file_(std::move(file)) {}
     MappedFile file_;
     uint32_t version_ = 0;
@@ -51,8 +51,8 @@ class Gguf {
 /// The decoder that the metadata describes (general.architecture llama, qwen2, qwen3).
 Result<ModelConfig> model_config_of(const Gguf& file);
 
-/// The tensor that Hugging Face calls `name` ("model.layers.0.self_attn.q_proj.weight"), in Hugging Face's row order:
-/// the rows of q and k of llama files are un-permuted.
+/// The tensor that Hugging Face calls `name` ("model.layers.0.self_attn.q_proj.weight"), in Hugging Face's
+/// row order: the rows of q and k of llama files are un-permuted.
 Result<std::vector<float>> values_of(const Gguf& file, const ModelConfig& config, const std::string& name);
 
 } // namespace stillroom::formats

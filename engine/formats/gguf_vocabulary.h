@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The tokenizer that a GGUF file carries in its metadata, as plain lists; engine/text makes a tokenizer of it.
+// The tokenizer that a GGUF file carries in its metadata, as plain lists; engine/text makes a tokenizer of
+// it.
 #pragma once
 
 #include "base/result.h"
@@ -23,8 +24,8 @@ struct GgufVocabulary {
     std::string chat_template; // empty if the file has none
 };
 
-/// Reads tokenizer.ggml.* and checks it: a known model and pre-tokenizer, lists of matching length, distinct tokens,
-/// special ids inside the vocabulary, merges whose parts and result are tokens.
+/// Reads tokenizer.ggml.* and checks it: a known model and pre-tokenizer, lists of matching length, distinct
+/// tokens, special ids inside the vocabulary, merges whose parts and result are tokens.
 Result<GgufVocabulary> vocabulary_of(const Gguf& file);
 
 } // namespace stillroom::formats

@@ -22,8 +22,8 @@ struct RopeScaling {
     int64_t original_context = 8192; // original_max_position_embeddings
 };
 
-/// Qwen2/2.5, Qwen3, Llama 3 and SmolLM2 are this one decoder. Letters as everywhere: V vocabulary, d hidden size,
-/// L layers, H query heads, G key-value heads, h head size.
+/// Qwen2/2.5, Qwen3, Llama 3 and SmolLM2 are this one decoder. Letters as everywhere: V vocabulary, d hidden
+/// size, L layers, H query heads, G key-value heads, h head size.
 struct ModelConfig {
     Family family = Family::Llama;
     int64_t vocab = 0;        // V, rows of the head
@@ -40,17 +40,17 @@ struct ModelConfig {
     bool qkv_bias = false;    // Qwen2
     bool output_bias = false; // attention_bias of Llama puts one on o_proj too
     bool mlp_bias = false;
-    bool qk_norm = false;     // Qwen3
-    bool tied = false;        // the head is the embedding
-    std::string dtype;        // of the stored weights: "float32", "bfloat16", "float16"; empty if not said
+    bool qk_norm = false; // Qwen3
+    bool tied = false;    // the head is the embedding
+    std::string dtype;    // of the stored weights: "float32", "bfloat16", "float16"; empty if not said
     std::vector<int64_t> eos_ids;
     std::optional<int64_t> bos_id, pad_id;
-    nlohmann::json source;    // config.json as read, so that saving keeps what it said
+    nlohmann::json source; // config.json as read, so that saving keeps what it said
 };
 
-/// Parses a config.json object of either layout (`rope_theta` and `rope_scaling`, or `rope_parameters`). An unknown
-/// architecture, a missing size, or a key that would change the arithmetic and is not understood is an error that
-/// names the key. `where` is the file for messages.
+/// Parses a config.json object of either layout (`rope_theta` and `rope_scaling`, or `rope_parameters`). An
+/// unknown architecture, a missing size, or a key that would change the arithmetic and is not understood is
+/// an error that names the key. `where` is the file for messages.
 Result<ModelConfig> parse_model_config(const nlohmann::json& config, const std::string& where);
 Result<ModelConfig> read_model_config(const std::filesystem::path& file);
 
@@ -58,7 +58,8 @@ Result<ModelConfig> read_model_config(const std::filesystem::path& file);
 /// transformers 4 and 5 read it.
 nlohmann::json to_config_json(const ModelConfig& config, const std::string& dtype);
 
-/// generation_config.json: what ends an answer, and the sampling defaults its author recommends (never applied silently).
+/// generation_config.json: what ends an answer, and the sampling defaults its author recommends (never
+/// applied silently).
 struct GenerationConfig {
     std::vector<int64_t> eos_ids; // empty: those of config.json count
     std::optional<double> temperature, top_p;

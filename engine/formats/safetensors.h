@@ -11,10 +11,10 @@
 
 namespace stillroom::formats {
 
-/// One .safetensors file. Every rule of the format is checked on opening: header length and JSON, dtypes, offsets that
-/// fit the shapes, neither overlap nor hole, no name twice.
+/// One .safetensors file. Every rule of the format is checked on opening: header length and JSON, dtypes,
+/// offsets that fit the shapes, neither overlap nor hole, no name twice.
 class Safetensors {
-  public:
+public:
     static Result<Safetensors> open(const std::filesystem::path& file);
 
     const std::vector<TensorView>& tensors() const { return tensors_; } // in the order of their offsets
@@ -22,7 +22,7 @@ class Safetensors {
     const std::map<std::string, std::string>& metadata() const { return metadata_; }
     const std::filesystem::path& path() const { return file_.path(); }
 
-  private:
+private:
     explicit Safetensors(MappedFile file) : file_(std::move(file)) {}
     MappedFile file_;
     std::vector<TensorView> tensors_;
@@ -32,14 +32,14 @@ class Safetensors {
 
 /// The weights of a model folder: model.safetensors, or the shards that model.safetensors.index.json names.
 class WeightFiles {
-  public:
+public:
     static Result<WeightFiles> open(const std::filesystem::path& folder);
 
     std::vector<TensorView> tensors() const;
     const TensorView* find(const std::string& name) const;
     const std::vector<std::filesystem::path>& files() const { return files_; }
 
-  private:
+private:
     std::vector<std::filesystem::path> files_;
     std::vector<std::unique_ptr<Safetensors>> shards_;
 };
@@ -48,8 +48,8 @@ class WeightFiles {
 Result<void> write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,
                                const std::map<std::string, std::string>& metadata);
 
-/// Writes model.safetensors into `folder`, or model-0000x-of-0000y.safetensors and the index where the tensors
-/// together pass `shard_bytes`.
+/// Writes model.safetensors into `folder`, or model-0000x-of-0000y.safetensors and the index where the
+/// tensors together pass `shard_bytes`.
 Result<void> write_weights(const std::filesystem::path& folder, std::span<const TensorView> tensors,
                            const std::map<std::string, std::string>& metadata, uint64_t shard_bytes);
 
