@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace stillroom::formats {
@@ -20,6 +21,8 @@ std::string to_string(Family family);
 struct RopeScaling {
     double factor = 1, low_freq_factor = 1, high_freq_factor = 4;
     int64_t original_context = 8192; // original_max_position_embeddings
+
+    bool operator==(const RopeScaling&) const = default;
 };
 
 /// Qwen2/2.5, Qwen3, Llama 3 and SmolLM2 are this one decoder. Letters as everywhere: V vocabulary, d hidden
@@ -53,6 +56,23 @@ struct ModelConfig {
 /// an error that names the key. `where` is the file for messages.
 Result<ModelConfig> parse_model_config(const nlohmann::json& config, const std::string& where);
 Result<ModelConfig> read_model_config(const std::filesystem::path& file);
+
+/// Whether a key that is not understood may change the arithmetic, by its name (rope, attention, norm,
+/// expert, ...); both readers refuse such a key.
+bool may_change_arithmetic(std::string_view key);
+
+/// The limits and divisibility that sizes from any file must keep; `where` is the file. The error names the
+/// size as config.json calls it.
+Result<void> check_sizes(const ModelConfig& config, const std::string& where);
+
+/// One weight by Hugging Face's name, and its shape.
+struct WeightShape {
+    std::string name;
+    std::vector<int64_t> shape;
+};
+/// Every weight of the decoder in Hugging Face's order: embedding, layers, final norm, and the head unless
+/// tied.
+std::vector<WeightShape> weight_shapes(const ModelConfig& config);
 
 /// The config.json to write beside saved weights of `dtype`: both the older and the newer rope keys, so that
 /// transformers 4 and 5 read it.
