@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The writer of a run's store, <run>/run.sqlite: SQLite in WAL mode, so that readers never wait for it nor it
+// for them. One process at a time writes a run. What the tables hold is in schema.cpp; queries.h reads them.
+#pragma once
+
+#include "base/result.h"
+#include "record/sink.h"
+
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <string>
+
+namespace stillroom::record {
+
+struct RunDescription {
+    std::string name, recipe_hash;
+    std::string program; // "stillroom 0.1.0"
+    int64_t steps_planned = 0;
+    std::map<std::string, std::string> settings; // formats::flattened(recipe)
+};
+
+class RunStore : public RecordSink {
+public:
+    /// A new store in the folder `run`, which exists; claimed by this process, state `preparing`.
+    static Result<RunStore> create(const std::filesystem::path& run, const RunDescription& description);
+    /// An existing one, to go on with it: claimed by this process as a new session, state `preparing`; what a
+    /// session before left open becomes an event. Refused while another process works on the run.
+    static Result<RunStore> open(const std::filesystem::path& run);
+    RunStore(RunStore&&) noexcept;
+    ~RunStore() override;
+
+    Result<void> append(std::span<const Record> records) override;
+    Result<void> append(const Record& record) { return append(std::span(&record, 1)); }
+    bool refused() const override;
+    Result<void> heartbeat(int64_t progress) override;
+
+    /// Replaces the settings and planned steps, and the recipe's hash: a resumed run may have changed some.
+    Result<void> describe(const RunDescription& description);
+    /// At most so many bytes for rollouts. Past it the oldest top-16 records that were kept by chance alone
+    /// are thinned, then no new ones kept but pinned and alarmed ones; token records are always kept. 0: no
+    /// limit.
+    void set_byte_budget(int64_t bytes);
+
+    /// Sets aside what lies past `step`, so that the run goes on as if it had not happened: metrics move to
+    /// superseded_metric, rollouts, evaluations, checkpoints and alarms are deleted, events stay. An event
+    /// says so.
+    Result<void> truncate_after(int64_t step);
+
+    const std::filesystem::path& file() const;
+
+private:
+    struct Connection;
+    explicit RunStore(std::unique_ptr<Connection> connection);
+    std::unique_ptr<Connection> connection_;
+};
+
+} // namespace stillroom::record
