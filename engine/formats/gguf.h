@@ -37,19 +37,30 @@ public:
     const GgufTensor* find(const std::string& name) const;
     const std::filesystem::path& path() const { return file_.path(); }
 
-    /// Values in fp32, row-major, as stored (see hf_tensors for the row order).
+    uint64_t alignment() const { return alignment_; }
+    uint64_t data_start() const { return data_start_; } // bytes before the data section
+
+    /// Values in fp32, row-major, as stored (values_of gives Hugging Face's row order).
     static Result<std::vector<float>> values(const GgufTensor& tensor);
 
 private:
     explicit Gguf(MappedFile file) : file_(std::move(file)) {}
     MappedFile file_;
     uint32_t version_ = 0;
+    uint64_t alignment_ = 32, data_start_ = 0;
     std::map<std::string, GgufValue> metadata_;
     std::vector<GgufTensor> tensors_;
+    std::map<std::string, size_t> by_name_;
 };
+
+/// "3", "\"text\"", "49152 strings": a value for messages and listings.
+std::string to_string(const GgufValue& value);
 
 /// The decoder that the metadata describes (general.architecture llama, qwen2, qwen3).
 Result<ModelConfig> model_config_of(const Gguf& file);
+
+/// That every tensor of the decoder is there in its shape and a type that can be read, and none beside them.
+Result<void> check_model(const Gguf& file, const ModelConfig& config);
 
 /// The tensor that Hugging Face calls `name` ("model.layers.0.self_attn.q_proj.weight"), in Hugging Face's
 /// row order: the rows of q and k of llama files are un-permuted.
