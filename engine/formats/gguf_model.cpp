@@ -146,6 +146,11 @@ Result<ModelConfig> model_config_of(const Gguf& file) try {
     config.layers = keys.size(a + ".block_count");
     config.heads = keys.size(a + ".attention.head_count");
     config.kv_heads = keys.size(a + ".attention.head_count_kv");
+    if (config.heads % config.kv_heads != 0) {
+        keys.fail(a + ".attention.head_count_kv", "is " + std::to_string(config.kv_heads) +
+                                                      ", a divisor of the " + std::to_string(config.heads) +
+                                                      " heads is expected");
+    }
     config.context = keys.size(a + ".context_length");
     if (keys.has(a + ".attention.key_length")) {
         config.head_size = keys.size(a + ".attention.key_length");
