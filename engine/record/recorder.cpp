@@ -42,7 +42,39 @@ std::string told(const Dropped& dropped) {
 }
 
 bool any(const Dropped& dropped) {
-    return dropped.top16 + dropped.tokens + dropped.rollouts + dropped.refused > 0;
+    return dropped.top16 + dropped.tokens + dropped.texts + dropped.refused > 0;
+}
+
+// Each takes one part out of a rollout; false where it is gone already.
+bool drop_top16(RolloutRecord& rollout) {
+    if (!rollout.top16) return false;
+    rollout.top16.reset();
+    rollout.kept_because.clear();
+    return true;
+}
+
+bool drop_tokens(RolloutRecord& rollout) {
+    if (rollout.tokens.ids.empty()) return false;
+    const RolloutFigures figures =
+        figures_of(rollout); // the list still shows what the tokens would have told
+    const std::pair<const char*, double> means[]{{"kl_reverse_exact", figures.kl_mean},
+                                                 {"kl_reverse_max", figures.kl_max},
+                                                 {"entropy_student", figures.entropy},
+                                                 {"overlap_top16", figures.overlap},
+                                                 {"gain_mean", figures.gain}};
+    for (const auto& [name, value] : means) {
+        if (!std::isnan(value)) rollout.means.emplace(name, value);
+    }
+    rollout.length = int64_t(rollout.tokens.ids.size());
+    rollout.tokens = {};
+    return true;
+}
+
+bool drop_text(RolloutRecord& rollout) {
+    if (rollout.text.empty() && rollout.problem.empty() && rollout.prompt_ids.empty()) return false;
+    for (std::string* text : {&rollout.text, &rollout.problem, &rollout.why}) *text = {};
+    for (auto* ids : {&rollout.prompt_ids, &rollout.teacher_prompt_ids}) *ids = {};
+    return true;
 }
 
 } // namespace
