@@ -72,6 +72,7 @@ struct DataSection {
     double context_share = 0;        // sft: share of prompts that show teacher.context
     std::string rule = "boxed_last"; // answer extraction of training rollouts: boxed_last, gsm8k_hash,
                                      // answer_line, whole, last_number
+    std::string format_rule;         // what counts as an answer in the asked form; empty: what `rule` finds
 };
 
 struct RolloutSection {
@@ -141,6 +142,7 @@ struct EvaluationSection {
     int64_t top_k = 0;
     bool greedy_too = false; // a second evaluation at temperature 0
     std::string rule = "boxed_last";
+    std::string format_rule; // as data.format_rule
 };
 
 struct CheckpointSection {

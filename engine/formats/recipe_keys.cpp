@@ -45,6 +45,12 @@ const std::vector<std::string>& answer_rules() {
                                                 "last_number"};
     return rules;
 }
+// Of what counts as an answer in the asked form; empty: what `rule` finds.
+std::vector<std::string> format_rules() {
+    std::vector<std::string> rules = answer_rules();
+    rules.insert(rules.begin(), "");
+    return rules;
+}
 
 std::vector<Key> table() {
     std::vector<Key> keys;
@@ -95,7 +101,8 @@ std::vector<Key> table() {
                       {"strip_calculator", &DataSection::strip_calculator},
                       {"thinking", &DataSection::thinking},
                       {"context_share", &DataSection::context_share, from_to(0, 1)},
-                      {"rule", &DataSection::rule, one_of(answer_rules())}});
+                      {"rule", &DataSection::rule, one_of(answer_rules())},
+                      {"format_rule", &DataSection::format_rule, one_of(format_rules())}});
     add<RolloutSection>(keys, "rollout", [](Recipe& r) -> RolloutSection& { return r.rollout; },
                         {{"prompts_per_step", &RolloutSection::prompts_per_step, at_least(1)},
                          {"samples_per_prompt", &RolloutSection::samples_per_prompt, at_least(1)},
@@ -171,7 +178,8 @@ std::vector<Key> table() {
                             {"top_p", &EvaluationSection::top_p, up_to(1)},
                             {"top_k", &EvaluationSection::top_k, at_least(0)},
                             {"greedy_too", &EvaluationSection::greedy_too},
-                            {"rule", &EvaluationSection::rule, one_of(answer_rules())}});
+                            {"rule", &EvaluationSection::rule, one_of(answer_rules())},
+                            {"format_rule", &EvaluationSection::format_rule, one_of(format_rules())}});
     add<CheckpointSection>(keys, "checkpoint", [](Recipe& r) -> CheckpointSection& { return r.checkpoint; },
                            {{"every", &CheckpointSection::every, at_least(0)},
                             {"keep_last", &CheckpointSection::keep_last, at_least(1)},
