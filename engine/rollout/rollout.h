@@ -8,7 +8,8 @@
 
 namespace stillroom::rollout {
 
-/// How tokens are drawn: temperature, then top-k, then top-p, then argmax of logit + Gumbel noise. Temperature 0 is greedy.
+/// How tokens are drawn: temperature, then top-k, then top-p, then argmax of logit + Gumbel noise.
+/// Temperature 0 is greedy.
 struct SamplingPolicy {
     double temperature = 1;
     int64_t top_k = 0; // 0: off
@@ -31,8 +32,9 @@ std::string to_string(Finish finish); // "eos", "length", "cancelled"
 
 struct Rollout {
     Request request;
-    std::vector<int32_t> ids;    // the sampled tokens, the end token included if one was drawn
-    std::vector<float> logprobs; // of each, before filtering, at the sampling temperature (1 for greedy), nats
+    std::vector<int32_t> ids; // the sampled tokens, the end token included if one was drawn
+    std::vector<float>
+        logprobs; // of each, before filtering, at the sampling temperature (1 for greedy), nats
     Finish finish = Finish::Length;
 };
 
