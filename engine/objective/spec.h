@@ -24,6 +24,9 @@ std::string to_string(Kind kind);
 enum class Clamp { None, PerEntry, PerToken, TrustRegion };
 enum class Ratio { None, ImportanceSampling, Truncated, PpoClip };
 
+/// Whether the loss compares with the log-probs of the batch's first update (section 5's ratios).
+bool uses_old_policy(Kind kind);
+
 struct Spec {
     Kind kind = Kind::KlReverse;
     formats::ObjectiveSection options; // every number, as the recipe states it
