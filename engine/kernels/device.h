@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// What a device's memory looks like, without CUDA headers.
+#pragma once
+
+#include <cstdint>
+#include <torch/torch.h>
+
+namespace stillroom::kernels {
+
+struct DeviceMemory {
+    int64_t free = 0, capacity = 0;          // of the device, bytes
+    int64_t allocated_peak = 0;              // of this process's tensors since the last reset
+    int64_t reserved_peak = 0;
+};
+
+/// On a CPU: the machine's memory and this process's peak resident size.
+DeviceMemory device_memory(torch::Device device);
+void reset_memory_peaks(torch::Device device);
+/// Returns cached blocks to the device.
+void empty_cache(torch::Device device);
+
+} // namespace stillroom::kernels
