@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The step: prompts, rollouts, the teacher's view, the gradient, the update.
+#include "base/ensure.h"
+#include "maths/verdict.h"
+#include "train/rollout_metrics.h"
+#include "train/schedule.h"
+#include "train/step_metrics.h"
+#include "train/trainer.h"
+
+#include <cmath>
+
+namespace stillroom::train {
+
+namespace {
+
+record::RolloutRecord record_of(const Sequence& sequence, int64_t step, const text::Tokenizer& tokenizer,
+                                const formats::DataSection& data, bool sampled) {
+    record::RolloutRecord rollout;
+    rollout.step = step;
+    rollout.prompt = sequence.prompt->index;
+    rollout.prompt_id = sequence.prompt->id;
+    rollout.sample = sequence.rollout.request.sample;
+    rollout.problem = sequence.prompt->problem;
+    rollout.gold = sequence.prompt->gold;
+    rollout.prompt_ids = sequence.prompt->student_ids;
+    rollout.teacher_prompt_ids = sequence.prompt->teacher_ids;
+    rollout.text = tokenizer.decode(sequence.rollout.ids, /*skip_special=*/true);
+    rollout.finish_reason = sampled ? rollout::to_string(sequence.rollout.finish) : "given";
+    if (sampled && !rollout.gold.empty()) {
+        const maths::Rule rule = maths::parse_rule(data.rule).value();
+        const maths::Judgement judgement = maths::check(rollout.text, rollout.gold, rule);
+        rollout.verdict = maths::to_string(judgement.verdict);
+        rollout.why = judgement.why;
+        rollout.extracted = judgement.extracted.value_or("");
+        rollout.format_ok = maths::extract(rollout.text, maths::parse_rule(data.format_rule).value_or(rule)).has_value();
+    }
+    return rollout;
+}
+
+// The sequences of update `u` of `updates`: whole prompts, in order, as even as they go.
+std::vector<Sequence> mini_batch(const std::vector<Sequence>& sequences, int64_t samples, int64_t u, int64_t updates) {
+    const int64_t prompts = int64_t(sequences.size()) / samples;
+    const int64_t begin = prompts * u / updates * samples, end = prompts * (u + 1) / updates * samples;
+    return {sequences.begin() + begin, sequences.begin() + end};
+}
+
+} // namespace
+
+Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
+    PhaseClock clock(student_.device());
+    StepReport report;
+    report.step = step;
+    const bool sampled = spec_.kind != objective::Kind::Sft;
+
+    std::map<std::string, int64_t> dropped;
+    auto prompts = next_prompts(recipe_.rollout.prompts_per_step, step, dropped);
+    if (!prompts) return prompts.error();
+
+    clock.enter(Phase::Rollout);
+    rollout::GenerationReport generation;
+    auto drawn = sampled ? sample(*prompts, step, generation, progress) : given_answers(*prompts, step);
+    if (!drawn) return drawn.error();
+    const std::vector<Sequence>& sequences = *drawn;
+    clock.enter(Phase::Other);
+    for (const Sequence& sequence : sequences) {
+        if (sequence.rollout.finish != rollout::Finish::Cancelled) continue;
+        report.cancelled = true;
+        return report;
+    }
+
+    const int64_t updates = recipe_.optimizer.updates_per_batch;
+    const double lr = learning_rate(recipe_.optimizer, step, recipe_.run.steps);
+    std::optional<OldPolicy> old;
+    if (updates > 1 && objective::uses_old_policy(spec_.kind)) {
+        auto kept = old_policy(sequences, ResponseRows::of(sequences, recipe_.rollout, recipe_.objective), step, clock, progress);
+        if (!kept) return kept.error();
+        old = std::move(*kept);
+    }
+    StepTotals totals(report.metrics);
+    for (int64_t u = 0; u < updates; ++u) {
+        const auto batch = mini_batch(sequences, recipe_.rollout.samples_per_prompt, u, updates);
+        const ResponseRows rows = ResponseRows::of(batch, recipe_.rollout, recipe_.objective);
+        Variant variant;
+        std::optional<OldPolicy> old_part;
+        if (old) variant.old = &old_part.emplace(old->part(int64_t(report.rollouts.size()), int64_t(batch.size())));
+        auto evaluated = loss_and_gradients(batch, rows, gradients_, step, clock, progress, variant);
+        if (!evaluated) return evaluated.error();
+        if (evaluated->cancelled) {
+            // Earlier updates of this batch have moved the weights: only a step's first update can be given up.
+            ensure(u == 0, "a step may be cancelled before its first update alone");
+            report.cancelled = true;
+            return report;
+        }
+
+        clock.enter(Phase::Optimise);
+        UpdateReport update;
+        if (rows.n_global > 0 && evaluated->nonfinite_rows == 0) update = optimizer_->apply(gradients_.flat, lr);
+        if (update.applied && teacher_) teacher_->after_update(optimizer_->masters());
+        clock.enter(Phase::Other);
+        if (update.applied) {
+            report.applied = true;
+            counters_.tokens_trained += rows.n_global;
+            counters_.sequences_trained += rows.live_sequences;
+        } else {
+            ++counters_.skipped_steps;
+            report.warnings.push_back(rows.n_global == 0 ? "no row to learn from: the update was skipped"
+                                                         : "a loss or gradient was not finite: the update was skipped");
+        }
+        totals.add(evaluated->metrics, rows, update);
+        for (size_t b = 0; b < batch.size(); ++b) {
+            auto rollout = record_of(batch[b], step, *student_.tokenizer, recipe_.data, sampled);
+            rollout.tokens = std::move(evaluated->tokens[b]);
+            rollout.top16 = std::move(evaluated->top16[b]);
+            rollout.means = token_means(rollout.tokens);
+            report.rollouts.push_back(std::move(rollout));
+        }
+    }
+    totals.finish();
+    auto& metrics = report.metrics;
+    metrics["lr"] = lr;
+    metrics["skipped_steps"] = double(counters_.skipped_steps);
+    metrics["tokens_trained"] = double(counters_.tokens_trained);
+    metrics["sequences_trained"] = double(counters_.sequences_trained);
+    metrics["policy_lag"] = double(updates - 1);
+    if (teacher_ && teacher_->kind() == teacher::Kind::SelfEma) {
+        metrics["ema_distance"] = teacher_->ema_distance(optimizer_->masters());
+    }
+    double all_dropped = 0;
+    for (const auto& [reason, count] : dropped) {
+        all_dropped += double(count);
+        report.warnings.push_back(std::to_string(count) + " prompts dropped: " + reason);
+    }
+    metrics["dropped_samples"] = all_dropped;
+    metrics.merge(rollout_metrics(report.rollouts, sampled));
+    metrics.merge(gain_metrics(report.rollouts));
+    if (sampled) metrics.merge(generation_metrics(generation, student_, clock.seconds(Phase::Rollout)));
+    clock.enter(Phase::Other);
+    metrics.merge(speed_metrics(report.rollouts, clock));
+    metrics.merge(memory_metrics(*this));
+    report.phase_seconds = clock.all();
+    return report;
+}
+
+} // namespace stillroom::train
