@@ -25,8 +25,8 @@ Value loop_attribute(Work& work, const Value& value, const std::string& name) {
     if (name == "first") return loop.index0 == 0;
     if (name == "last") return loop.index0 + 1 == loop.length;
     if (name == "length") return loop.length;
-    if (name == "depth") return loop.depth0 + 1;
-    if (name == "depth0") return loop.depth0;
+    if (name == "depth") return int64_t{1}; // more only in recursive loops
+    if (name == "depth0") return int64_t{0};
     if (name == "previtem") return loop.previous;
     if (name == "nextitem") return loop.next;
     if (name == "cycle") {
@@ -130,7 +130,8 @@ Value slice(Work& work, const Value& value, const Value& begin, const Value& end
             items.push_back((*value.list())[size_t(at)]);
         }
     }
-    return is_text ? work.text(to_utf8(kept)) : work.list(std::move(items));
+    if (is_text) return work.text(to_utf8(kept));
+    return value.is_tuple() ? work.tuple(std::move(items)) : work.list(std::move(items));
 }
 
 } // namespace stillroom::text::jinja

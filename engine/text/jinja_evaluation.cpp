@@ -51,10 +51,12 @@ Value Interpreter::evaluate_inner(const Expression& expression, const Scope& sco
         return work_.text(expression.name);
     case Operation::Name:
         return look_up(expression.name, scope);
-    case Operation::List: {
+    case Operation::List:
+    case Operation::Tuple: {
         List items;
         for (size_t i = 0; i < expression.parts.size(); ++i) items.push_back(part(i));
-        return work_.list(std::move(items));
+        return expression.operation == Operation::Tuple ? work_.tuple(std::move(items))
+                                                        : work_.list(std::move(items));
     }
     case Operation::Dict: {
         Dict entries;

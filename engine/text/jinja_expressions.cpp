@@ -41,7 +41,7 @@ public:
         const auto one = [&] { return conditional_allowed ? conditional() : either(); };
         ExpressionPtr first = one();
         if (!reader_.next_is_operator(",")) return first;
-        auto node = start(Operation::List);
+        auto node = start(Operation::Tuple);
         node->parts.push_back(std::move(first));
         while (reader_.accept_operator(",")) {
             if (ends_tuple()) break;
@@ -252,7 +252,7 @@ private:
                reader_.next_is(Kind::OutputEnd);
     }
     ExpressionPtr in_brackets() {
-        if (reader_.accept_operator(")")) return finish(start(Operation::List)); // the empty tuple
+        if (reader_.accept_operator(")")) return finish(start(Operation::Tuple));
         ExpressionPtr value = tuple(true);
         reader_.expect_operator(")");
         return value;

@@ -74,7 +74,7 @@ Value items_filter(Work& work, const Value& value, const Arguments&) {
     if (value.is_undefined()) return work.list({});
     if (value.dict() == nullptr) work.fail("items expects a dict, found " + std::string(value.type_name()));
     List pairs;
-    for (const auto& [key, entry] : *value.dict()) pairs.push_back(work.list({key, entry}));
+    for (const auto& [key, entry] : *value.dict()) pairs.push_back(work.tuple({key, entry}));
     return work.list(std::move(pairs));
 }
 
@@ -118,6 +118,7 @@ Value round_filter(Work& work, const Value& value, const Arguments& given) {
     const int64_t digits = parts[0].is_undefined() ? 0 : expect_integer(work, parts[0], "round");
     const std::string way = parts[1].is_undefined() ? "common" : expect_text(work, parts[1], "round");
     if (digits < 0 || digits > 15) work.fail("round takes 0 to 15 digits, found " + std::to_string(digits));
+    if (value.integer() && way == "common") return *value.integer();
     const double scale = std::pow(10.0, double(digits));
     const double scaled = *value.number() * scale;
     if (way == "ceil") return std::ceil(scaled) / scale;
@@ -212,13 +213,14 @@ Value extreme(Work& work, const Value& value, bool largest) {
 
 Value sum_filter(Work& work, const Value& value, const Arguments& given) {
     const List parts = bound(work, given, {"attribute", "start"}, "sum");
+    List numbers = items_of(work, value);
+    if (!parts[0].is_undefined()) {
+        for (Value& entry : numbers) entry = at_path(work, entry, parts[0]);
+    }
+    if (!parts[1].is_undefined()) numbers.push_back(parts[1]);
     double sum = 0;
     bool whole = true;
-    List numbers = items_of(work, value);
-    if (!parts[1].is_undefined()) numbers.push_back(parts[1]);
-    for (const Value& entry : numbers) {
-        const Value number =
-            parts[0].is_undefined() || &entry == &numbers.back() ? entry : at_path(work, entry, parts[0]);
+    for (const Value& number : numbers) {
         if (!number.number()) work.fail("sum expects numbers, found " + std::string(number.type_name()));
         whole = whole && number.integer().has_value();
         sum += *number.number();

@@ -131,21 +131,18 @@ Interpreter::Flow Interpreter::run_for(const Statement& statement, Scope& scope,
         items = std::move(kept);
     }
     if (items.empty()) return run(statement.otherwise, scope, out);
-    ++loop_depth_;
     for (size_t i = 0; i < items.size(); ++i) {
         work_.spend(1);
         Scope round{&scope};
         round.set("loop", work_.loop({
                               .index0 = int64_t(i),
                               .length = int64_t(items.size()),
-                              .depth0 = loop_depth_ - 1,
                               .previous = i > 0 ? items[i - 1] : Value(Undefined{"loop.previtem"}),
                               .next = i + 1 < items.size() ? items[i + 1] : Value(Undefined{"loop.nextitem"}),
                           }));
         assign(statement.names, items[i], round);
         if (run(statement.body, round, out) == Flow::Break) break;
     }
-    --loop_depth_;
     return Flow::On;
 }
 

@@ -84,7 +84,7 @@ private:
     Scope root_;
     std::vector<std::shared_ptr<Namespace>> namespaces_; // emptied at the end: they may hold one another
     Value filter_input_;                                 // what the unnamed Name of {% filter %} stands for
-    int depth_ = 0, loop_depth_ = 0;
+    int depth_ = 0;
 };
 
 } // namespace stillroom::text::jinja

@@ -146,7 +146,7 @@ const std::map<std::string, Method, std::less<>>& dict_methods() {
         {"items",
          [](Work& w, const Value& v, const Arguments&) {
              List pairs;
-             for (const auto& [key, value] : *v.dict()) pairs.push_back(w.list({key, value}));
+             for (const auto& [key, value] : *v.dict()) pairs.push_back(w.tuple({key, value}));
              return w.list(std::move(pairs));
          }},
         {"keys", [](Work& w, const Value& v, const Arguments&) { return w.list(items_of(w, v)); }},

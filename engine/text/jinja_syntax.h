@@ -15,6 +15,7 @@ enum class Operation {
     Text,      // name: a string
     Name,      // name
     List,      // parts
+    Tuple,     // parts
     Dict,      // parts: key, value, key, value
     Attribute, // parts[0] . name
     Item,      // parts[0] [ parts[1] ]

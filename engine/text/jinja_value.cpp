@@ -27,6 +27,11 @@ const List* Value::list() const {
     return box == nullptr ? nullptr : &box->items;
 }
 
+bool Value::is_tuple() const {
+    const auto* box = shared<ListBox>(state_);
+    return box != nullptr && box->is_tuple;
+}
+
 const Dict* Value::dict() const {
     const auto* box = shared<DictBox>(state_);
     return box == nullptr ? nullptr : &box->entries;
@@ -77,7 +82,7 @@ std::string_view Value::type_name() const {
     if (is_integer()) return "int";
     if (is_float()) return "float";
     if (text() != nullptr) return "str";
-    if (list() != nullptr) return "list";
+    if (list() != nullptr) return is_tuple() ? "tuple" : "list";
     if (dict() != nullptr) return "dict";
     if (names() != nullptr) return "namespace";
     if (loop() != nullptr) return "loop";
@@ -115,6 +120,13 @@ Value Work::list(List items) {
     int nesting = 0;
     for (const Value& entry : items) nesting = std::max(nesting, entry.nesting());
     return std::make_shared<const ListBox>(ListBox{std::move(items), around(nesting)});
+}
+
+Value Work::tuple(List items) {
+    spend(1 + int64_t(items.size()));
+    int nesting = 0;
+    for (const Value& entry : items) nesting = std::max(nesting, entry.nesting());
+    return std::make_shared<const ListBox>(ListBox{std::move(items), around(nesting), true});
 }
 
 Value Work::dict(Dict entries) {
@@ -186,7 +198,7 @@ bool equal(Work& work, const Value& a, const Value& b) {
     }
     if (a.list() != nullptr && b.list() != nullptr) {
         const List &left = *a.list(), &right = *b.list();
-        return left.size() == right.size() &&
+        return a.is_tuple() == b.is_tuple() && left.size() == right.size() &&
                std::equal(left.begin(), left.end(), right.begin(),
                           [&](const Value& x, const Value& y) { return equal(work, x, y); });
     }

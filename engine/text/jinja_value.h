@@ -55,7 +55,8 @@ public:
     bool is_number() const { return is_bool() || is_integer() || is_float(); }
 
     const std::string* text() const;
-    const List* list() const;
+    const List* list() const; // or tuple
+    bool is_tuple() const;
     const Dict* dict() const;
     Namespace* names() const;
     const Loop* loop() const;
@@ -83,6 +84,7 @@ private:
 struct ListBox {
     List items;
     int nesting = 1;
+    bool is_tuple = false;
 };
 struct DictBox {
     Dict entries;
@@ -93,7 +95,7 @@ struct Namespace {
 };
 /// The `loop` of a for statement.
 struct Loop {
-    int64_t index0 = 0, length = 0, depth0 = 0;
+    int64_t index0 = 0, length = 0;
     Value previous, next; // undefined at the ends
     int nesting = 1;
 };
@@ -123,6 +125,7 @@ public:
 
     Value text(std::string text);
     Value list(List items);
+    Value tuple(List items);
     Value dict(Dict entries);
     Value loop(Loop loop);
     /// `held`: nesting of the deepest value that `call` keeps.

@@ -60,12 +60,13 @@ void write_literal(Work& work, const Value& value, std::string& text) {
     if (value.text() != nullptr) {
         append_text(work, text, python_literal(*value.text()));
     } else if (value.list() != nullptr) {
-        text += '[';
+        text += value.is_tuple() ? '(' : '[';
         for (size_t i = 0; i < value.list()->size(); ++i) {
             if (i > 0) text += ", ";
             write_literal(work, (*value.list())[i], text);
         }
-        append_text(work, text, "]");
+        if (value.is_tuple() && value.list()->size() == 1) text += ',';
+        append_text(work, text, value.is_tuple() ? ")" : "]");
     } else if (value.dict() != nullptr) {
         text += '{';
         bool first = true;
