@@ -30,12 +30,14 @@ struct Slice {
     std::vector<Part> parts; // one, unless fused
 };
 
-/// Names, shapes and places of every parameter of an architecture, in one fixed order: embedding, layers, final norm,
-/// head (absent if tied).
+/// Names, shapes and places of every parameter of an architecture, in one fixed order: "embedding", the layers, "final_norm",
+/// "head" (absent if tied). A layer has, after "layers.0.": input_norm, qkv, qkv_bias, q_norm, k_norm, o, o_bias, post_norm,
+/// gate_up, gate_up_bias, down, down_bias, of these what the architecture uses. Places are multiples of 64 elements.
 struct ParameterLayout {
     std::vector<Slice> slices;
     int64_t size = 0; // elements
-    const Slice& at(const std::string& name) const;
+    const Slice& at(const std::string& name) const; // asserts that there is one
+    bool contains(const std::string& name) const;
 
     static ParameterLayout of(const formats::ModelConfig& config);
 };
@@ -61,7 +63,7 @@ class Model {
     formats::GenerationConfig generation;
     std::optional<text::Tokenizer> tokenizer; // absent only for test models without one
     std::filesystem::path source;             // folder or file that it was loaded from
-    std::string weights_sha256;               // of the files it was loaded from; empty for random ones
+    std::string weights_sha256;               // of the weight files it was loaded from, joined; empty for random ones
 
     Arena weights;                 // bf16 or fp32, on one device
     std::optional<LoraShape> lora;
@@ -106,7 +108,7 @@ void merge_lora(Model& model);
 /// heads kept tied, config.json, generation_config.json, tokenizer files, chat_template.jinja. LoRA is merged on the fly.
 Result<void> save_model(const Model& model, const std::filesystem::path& folder, torch::Dtype dtype,
                         uint64_t shard_bytes = 5'000'000'000);
-/// save_model with values taken from `weights` (fp32 masters) in place of the model's own.
+/// save_model with values taken from `weights` (fp32 masters, over model.trainable().layout) in place of the model's own.
 Result<void> save_model(const Model& model, const Arena& weights, const std::filesystem::path& folder, torch::Dtype dtype,
                         uint64_t shard_bytes = 5'000'000'000);
 
