@@ -3,6 +3,9 @@
 
 namespace stillroom::cli {
 
-void add_commands(CLI::App& app) { add_version(app); }
+void add_commands(CLI::App& app) {
+    add_overlap(app);
+    add_version(app);
+}
 
 } // namespace stillroom::cli

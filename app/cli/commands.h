@@ -6,6 +6,7 @@
 
 namespace stillroom::cli {
 
+void add_overlap(CLI::App& app);
 void add_version(CLI::App& app);
 
 /// All of them.
