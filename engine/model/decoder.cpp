@@ -26,8 +26,8 @@ Attention causal_attention(const Pack& pack, const formats::ModelConfig& config)
     int64_t longest = 0;
     for (int64_t b = 0; b < B; ++b) longest = std::max(longest, pack.offsets[b + 1] - pack.offsets[b]);
 
-    // Sequences are padded on the right to the longest. Under a causal mask no token sees what comes after it, so the
-    // padding changes nothing. `slots`: where each token of the pack stands among the padded.
+    // Sequences are padded on the right to the longest. Under a causal mask no token sees what comes after
+    // it, so the padding changes nothing. `slots`: where each token of the pack stands among the padded.
     std::vector<int64_t> places;
     places.reserve(size_t(pack.tokens()));
     for (int64_t b = 0; b < B; ++b) {
@@ -46,8 +46,9 @@ Attention causal_attention(const Pack& pack, const formats::ModelConfig& config)
         const auto shared = [&](const torch::Tensor& x) { // one key head for `groups` query heads
             return groups == 1 ? x : x.repeat_interleave(groups, 1);
         };
-        const auto attended = at::scaled_dot_product_attention(padded(q), shared(padded(k)), shared(padded(v)), {}, 0.0,
-                                                               /*is_causal=*/true);
+        const auto attended =
+            at::scaled_dot_product_attention(padded(q), shared(padded(k)), shared(padded(v)), {}, 0.0,
+                                             /*is_causal=*/true);
         const auto rows = attended.transpose(1, 2).reshape({B * longest, q.size(1), q.size(2)});
         return ragged ? rows.index_select(0, slots) : rows;
     };
@@ -57,7 +58,8 @@ torch::Tensor forward(const Model& model, const torch::Tensor& ids, const torch:
                       const Attention& attention,
                       const std::function<void(int64_t, const torch::Tensor&)>& after_layer) {
     const torch::NoGradGuard no_grad;
-    ensure(ids.dim() == 1 && ids.sizes() == positions.sizes(), "ids and positions are one list each, of one length");
+    ensure(ids.dim() == 1 && ids.sizes() == positions.sizes(),
+           "ids and positions are one list each, of one length");
     const Lookup view = [](const Arena& arena, const std::string& name) { return arena.view(name); };
     const Rotary rotary = rotary_tables(model, positions);
     torch::Tensor x = model.weights.view("embedding").index_select(0, ids); // [T, d]
@@ -71,7 +73,8 @@ torch::Tensor forward(const Model& model, const torch::Tensor& ids, const torch:
 }
 
 torch::Tensor logits(const torch::Tensor& hidden, const torch::Tensor& head) {
-    if (hidden.is_cuda() && hidden.scalar_type() == torch::kBFloat16 && head.scalar_type() == torch::kBFloat16) {
+    if (hidden.is_cuda() && hidden.scalar_type() == torch::kBFloat16 &&
+        head.scalar_type() == torch::kBFloat16) {
         return at::mm(hidden, head.t(), torch::kFloat32);
     }
     const auto type = hidden.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
@@ -79,7 +82,8 @@ torch::Tensor logits(const torch::Tensor& hidden, const torch::Tensor& head) {
 }
 
 Arena zero_gradients(const Model& model) {
-    const auto type = model.trainable().flat.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
+    const auto type =
+        model.trainable().flat.scalar_type() == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32;
     return empty_arena(model.trainable().layout, torch::dtype(type).device(model.device()));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The decoder's forward and backward pass in plain ATen operations, over tokens packed without padding. What attends
-// to what is the caller's: training attends within each sequence, generation to a paged cache.
+// The decoder's forward and backward pass in plain ATen operations, over tokens packed without padding. What
+// attends to what is the caller's: training attends within each sequence, generation to a paged cache.
 #pragma once
 
 #include "model/model.h"
@@ -40,19 +40,21 @@ torch::Tensor logits(const torch::Tensor& hidden, const torch::Tensor& head);
 
 enum class Recompute { None, Layer };
 
-/// A forward pass that can be run backward once. Layer: keeps each layer's input and computes the layer again.
+/// A forward pass that can be run backward once. Layer: keeps each layer's input and computes the layer
+/// again.
 class TrainingPass {
-  public:
+public:
     TrainingPass(const Model& model, Pack pack, Recompute recompute);
 
     /// Hidden states [N, d] (after the final norm) at `rows` [N] int64, indices into the pack.
     torch::Tensor forward(const torch::Tensor& rows);
-    /// Adds the gradients of every trainable parameter to `gradients` (fp32 arena over model.trainable().layout), given
-    /// d_hidden [N, d], the gradient of the loss by forward()'s result. The head's own gradient is the caller's:
-    /// it adds to gradients.view("head") (or "embedding" if tied) itself.
+    /// Adds the gradients of every trainable parameter to `gradients` (fp32 arena over
+    /// model.trainable().layout), given d_hidden [N, d], the gradient of the loss by forward()'s result. The
+    /// head's own gradient is the caller's: it adds to gradients.view("head") (or "embedding" if tied)
+    /// itself.
     void backward(const torch::Tensor& d_hidden, Arena& gradients);
 
-  private:
+private:
     struct State;
     std::shared_ptr<State> state_;
 };

@@ -45,7 +45,8 @@ LayerWeights layer_weights(const Model& model, int64_t layer, const Lookup& look
         for (size_t i = 0; i < parts.size(); ++i) {
             const std::string pair = prefix + parts[i];
             if (!model.adapters.layout->contains(pair + ".lora_a")) continue;
-            result.pairs.push_back({slice.parts[i].row, slice.parts[i].rows, lookup(model.adapters, pair + ".lora_a"),
+            result.pairs.push_back({slice.parts[i].row, slice.parts[i].rows,
+                                    lookup(model.adapters, pair + ".lora_a"),
                                     lookup(model.adapters, pair + ".lora_b")});
         }
         return result;
@@ -72,12 +73,13 @@ torch::Tensor rotary_frequencies(const formats::ModelConfig& config) {
     for (int64_t i = 0; i < pairs; ++i) {
         frequency[i] = std::pow(config.rope_theta, -double(2 * i) / double(config.head_size));
         if (!config.rope_scaling) continue;
-        // Llama 3: wavelengths longer than the original context are stretched by `factor`, short ones are kept, and
-        // those between are mixed by how many turns they make in it.
+        // Llama 3: wavelengths longer than the original context are stretched by `factor`, short ones are
+        // kept, and those between are mixed by how many turns they make in it.
         const formats::RopeScaling& scaling = *config.rope_scaling;
         const double turns = double(scaling.original_context) * frequency[i] / (2 * std::numbers::pi);
-        const double kept = std::clamp(
-            (turns - scaling.low_freq_factor) / (scaling.high_freq_factor - scaling.low_freq_factor), 0.0, 1.0);
+        const double kept = std::clamp((turns - scaling.low_freq_factor) /
+                                           (scaling.high_freq_factor - scaling.low_freq_factor),
+                                       0.0, 1.0);
         frequency[i] *= kept + (1 - kept) / scaling.factor;
     }
     return frequencies;
@@ -85,7 +87,8 @@ torch::Tensor rotary_frequencies(const formats::ModelConfig& config) {
 
 Rotary rotary_tables(const Model& model, const torch::Tensor& positions) {
     const auto frequencies = rotary_frequencies(model.config).to(positions.device());
-    const auto angles = positions.to(torch::kFloat64).unsqueeze(-1).unsqueeze(-1) * frequencies; // [T, 1, h / 2]
+    const auto angles =
+        positions.to(torch::kFloat64).unsqueeze(-1).unsqueeze(-1) * frequencies; // [T, 1, h / 2]
     return {angles.cos().to(wide(model.dtype())), angles.sin().to(wide(model.dtype()))};
 }
 
@@ -101,7 +104,8 @@ Projected project(const formats::ModelConfig& config, const LayerWeights& weight
     const int64_t T = x.size(0), H = config.heads, G = config.kv_heads, h = config.head_size;
     const auto qkv = apply(weights.qkv, rms_norm(x, weights.input_norm, config.norm_eps));
     const auto parts = qkv.split_with_sizes({H * h, G * h, G * h}, 1);
-    Projected projected{parts[0].reshape({T, H, h}), parts[1].reshape({T, G, h}), parts[2].reshape({T, G, h})};
+    Projected projected{parts[0].reshape({T, H, h}), parts[1].reshape({T, G, h}),
+                        parts[2].reshape({T, G, h})};
     if (config.qk_norm) {
         projected.q = rms_norm(projected.q, weights.q_norm, config.norm_eps);
         projected.k = rms_norm(projected.k, weights.k_norm, config.norm_eps);
@@ -114,7 +118,8 @@ Projected project(const formats::ModelConfig& config, const LayerWeights& weight
 torch::Tensor finish(const formats::ModelConfig& config, const LayerWeights& weights, const torch::Tensor& x,
                      const torch::Tensor& attended) {
     const auto middle = x + apply(weights.o, attended.reshape({x.size(0), config.heads * config.head_size}));
-    const auto gate_up = apply(weights.gate_up, rms_norm(middle, weights.post_norm, config.norm_eps)).chunk(2, 1);
+    const auto gate_up =
+        apply(weights.gate_up, rms_norm(middle, weights.post_norm, config.norm_eps)).chunk(2, 1);
     return middle + apply(weights.down, at::silu(gate_up[0]) * gate_up[1]);
 }
 

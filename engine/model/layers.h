@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One decoder layer in three pieces, as inference and training run it: project (norm, q, k, v, rotation), attend (the
-// caller's), finish (output projection, residuals, MLP). Works in fp32, bf16 and fp64.
+// One decoder layer in three pieces, as inference and training run it: project (norm, q, k, v, rotation),
+// attend (the caller's), finish (output projection, residuals, MLP). Works in fp32, bf16 and fp64.
 #pragma once
 
 #include "model/decoder.h"
@@ -33,10 +33,12 @@ using Lookup = std::function<torch::Tensor(const Arena& arena, const std::string
 
 LayerWeights layer_weights(const Model& model, int64_t layer, const Lookup& lookup);
 
-/// Frequencies of the rotation pairs, [h / 2] fp64 on the CPU, with Llama 3's scaling where the config has it.
+/// Frequencies of the rotation pairs, [h / 2] fp64 on the CPU, with Llama 3's scaling where the config has
+/// it.
 torch::Tensor rotary_frequencies(const formats::ModelConfig& config);
 
-/// cos and sin of position times frequency, [T, 1, h / 2]: computed in fp64, kept in fp32 (fp64 for fp64 weights).
+/// cos and sin of position times frequency, [T, 1, h / 2]: computed in fp64, kept in fp32 (fp64 for fp64
+/// weights).
 struct Rotary {
     torch::Tensor cos, sin;
 };
@@ -46,7 +48,7 @@ Rotary rotary_tables(const Model& model, const torch::Tensor& positions);
 torch::Tensor rms_norm(const torch::Tensor& x, const torch::Tensor& weight, double eps);
 
 struct Projected {
-    torch::Tensor q; // [T, H, h]
+    torch::Tensor q;    // [T, H, h]
     torch::Tensor k, v; // [T, G, h]
 };
 Projected project(const formats::ModelConfig& config, const LayerWeights& weights, const Rotary& rotary,

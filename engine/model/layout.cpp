@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Which parameters an architecture has, and where each lies in a flat arena. Places are multiples of 64 elements, so
-// that every view is aligned for vector loads whatever the element type; what lies between is zero and stays so.
+// Which parameters an architecture has, and where each lies in a flat arena. Places are multiples of 64
+// elements, so that every view is aligned for vector loads whatever the element type; what lies between is
+// zero and stays so.
 #include "model/layout.h"
 
 #include "base/ensure.h"
@@ -15,7 +16,8 @@ int64_t aligned(int64_t elements) { return (elements + alignment - 1) / alignmen
 
 } // namespace
 
-void append(ParameterLayout& layout, std::string name, std::vector<int64_t> row_shape, std::vector<Slice::Part> parts) {
+void append(ParameterLayout& layout, std::string name, std::vector<int64_t> row_shape,
+            std::vector<Slice::Part> parts) {
     Slice slice;
     slice.name = std::move(name);
     int64_t rows = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Loading: every parameter that the architecture has must be in the files with its shape, and nothing else may be.
+// Loading: every parameter that the architecture has must be in the files with its shape, and nothing else
+// may be.
 #include "base/hash.h"
 #include "base/strings.h"
 #include "formats/gguf.h"
@@ -18,14 +19,20 @@ using formats::DType;
 
 namespace {
 
-std::string shown(const std::vector<int64_t>& shape) { return formats::to_string(std::span<const int64_t>(shape)); }
+std::string shown(const std::vector<int64_t>& shape) {
+    return formats::to_string(std::span<const int64_t>(shape));
+}
 
 torch::Dtype torch_type(const formats::TensorView& tensor, const std::string& where) {
     switch (tensor.dtype) {
-    case DType::F64: return torch::kFloat64;
-    case DType::F32: return torch::kFloat32;
-    case DType::F16: return torch::kFloat16;
-    case DType::BF16: return torch::kBFloat16;
+    case DType::F64:
+        return torch::kFloat64;
+    case DType::F32:
+        return torch::kFloat32;
+    case DType::F16:
+        return torch::kFloat16;
+    case DType::BF16:
+        return torch::kBFloat16;
     default:
         throw ErrorException({"tensor " + tensor.name + " has type " + formats::to_string(tensor.dtype) +
                                   ", one of F32, F16, BF16, F64 is expected",
@@ -68,7 +75,8 @@ bool follows_from_the_rest(const formats::TensorView& tensor, const formats::Wei
     if (tensor.name.ends_with("rotary_emb.inv_freq")) return true;
     if (tensor.name != "lm_head.weight" || !config.tied) return false;
     const formats::TensorView* embedding = files.find("model.embed_tokens.weight");
-    if (embedding && embedding->shape == tensor.shape && tensor_of(*embedding, where).equal(tensor_of(tensor, where))) {
+    if (embedding && embedding->shape == tensor.shape &&
+        tensor_of(*embedding, where).equal(tensor_of(tensor, where))) {
         return true;
     }
     throw ErrorException({"lm_head.weight differs from model.embed_tokens.weight, but config.json ties them "
@@ -88,22 +96,24 @@ void fill_from_folder(Model& model, const fs::path& folder) {
             const auto shape = shape_of(slice, part);
             const formats::TensorView* found = files->find(part.hf_name);
             if (!found) {
-                throw ErrorException({"tensor " + part.hf_name + " is missing, shape " + shown(shape) +
-                                          " is expected",
-                                      where});
+                throw ErrorException(
+                    {"tensor " + part.hf_name + " is missing, shape " + shown(shape) + " is expected",
+                     where});
             }
             if (found->shape != shape) {
-                throw ErrorException({"tensor " + part.hf_name + " has shape " + shown(found->shape) +
-                                          ", " + shown(shape) + " is expected",
+                throw ErrorException({"tensor " + part.hf_name + " has shape " + shown(found->shape) + ", " +
+                                          shown(shape) + " is expected",
                                       where});
             }
             fused.narrow(0, part.row, part.rows).copy_(tensor_of(*found, where));
         }
     }
     for (const formats::TensorView& tensor : files->tensors()) {
-        if (expected.contains(tensor.name) || follows_from_the_rest(tensor, *files, model.config, where)) continue;
-        throw ErrorException({"tensor " + stillroom::quoted(tensor.name) + " of shape " + shown(tensor.shape) +
-                                  " belongs to no part of a " + formats::to_string(model.config.family) + " model",
+        if (expected.contains(tensor.name) || follows_from_the_rest(tensor, *files, model.config, where))
+            continue;
+        throw ErrorException({"tensor " + stillroom::quoted(tensor.name) + " of shape " +
+                                  shown(tensor.shape) + " belongs to no part of a " +
+                                  formats::to_string(model.config.family) + " model",
                               where});
     }
     model.weights_sha256 = sha256_of(files->files());
@@ -115,7 +125,8 @@ void fill_from_gguf(Model& model, const formats::Gguf& file) {
         for (const Slice::Part& part : slice.parts) {
             auto values = formats::values_of(file, model.config, part.hf_name).value();
             const auto shape = shape_of(slice, part);
-            fused.narrow(0, part.row, part.rows).copy_(torch::from_blob(values.data(), shape, torch::kFloat32));
+            fused.narrow(0, part.row, part.rows)
+                .copy_(torch::from_blob(values.data(), shape, torch::kFloat32));
         }
     }
     model.weights_sha256 = sha256_of({file.path()});
@@ -138,8 +149,7 @@ bool has_tokenizer(const fs::path& folder) {
 } // namespace
 
 Model model_without_weights(const fs::path& folder, const LoadOptions& options) {
-    Model model =
-        empty_model(formats::read_model_config(folder / "config.json").value(), folder, options);
+    Model model = empty_model(formats::read_model_config(folder / "config.json").value(), folder, options);
     model.generation = formats::read_generation_config(folder).value();
     for (const int64_t id : model.generation.eos_ids) {
         if (id < model.config.vocab) continue;
@@ -160,13 +170,15 @@ Result<Model> load_model(const fs::path& path, const LoadOptions& options) try {
         return model;
     }
     if (path.extension() != ".gguf") {
-        return Error{"is no model", path.string(), "a Hugging Face folder, a checkpoint folder or a .gguf file is expected"};
+        return Error{"is no model", path.string(),
+                     "a Hugging Face folder, a checkpoint folder or a .gguf file is expected"};
     }
     const auto file = formats::Gguf::open(path);
     const auto config = formats::model_config_of(file.value());
     formats::check_model(*file, config.value()).value();
     Model model = empty_model(*config, path, options);
-    model.tokenizer = text::Tokenizer::from_gguf(formats::vocabulary_of(*file).value(), path.string()).value();
+    model.tokenizer =
+        text::Tokenizer::from_gguf(formats::vocabulary_of(*file).value(), path.string()).value();
     fill_from_gguf(model, *file);
     return model;
 } catch (const ErrorException& error) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Low-rank pairs beside frozen linear layers (Hu et al., arXiv:2106.09685), kept in an arena of their own. Their
-// Hugging Face names are those of PEFT.
+// Low-rank pairs beside frozen linear layers (Hu et al., arXiv:2106.09685), kept in an arena of their own.
+// Their Hugging Face names are those of PEFT.
 #include "base/strings.h"
 #include "model/initial.h"
 #include "model/layout.h"
@@ -20,19 +20,22 @@ struct Target {
 
 const std::vector<Target>& targets() {
     static const std::vector<Target> all{
-        {"q", "self_attn.q_proj", "qkv", 0}, {"k", "self_attn.k_proj", "qkv", 1},
-        {"v", "self_attn.v_proj", "qkv", 2}, {"o", "self_attn.o_proj", "o", 0},
+        {"q", "self_attn.q_proj", "qkv", 0},     {"k", "self_attn.k_proj", "qkv", 1},
+        {"v", "self_attn.v_proj", "qkv", 2},     {"o", "self_attn.o_proj", "o", 0},
         {"gate", "mlp.gate_proj", "gate_up", 0}, {"up", "mlp.up_proj", "gate_up", 1},
         {"down", "mlp.down_proj", "down", 0}};
     return all;
 }
 
 void check(const LoraShape& shape) {
-    if (shape.rank < 1) throw ErrorException({"LoRA's rank is " + std::to_string(shape.rank) + ", at least 1 is expected"});
-    if (shape.targets.empty()) throw ErrorException({"LoRA has no targets, some of q k v o gate up down are expected"});
+    if (shape.rank < 1)
+        throw ErrorException({"LoRA's rank is " + std::to_string(shape.rank) + ", at least 1 is expected"});
+    if (shape.targets.empty())
+        throw ErrorException({"LoRA has no targets, some of q k v o gate up down are expected"});
     for (const std::string& name : shape.targets) {
         if (std::ranges::find(targets(), name, &Target::name) != targets().end()) continue;
-        throw ErrorException({"LoRA has no target " + stillroom::quoted(name) + ", one of q k v o gate up down is expected"});
+        throw ErrorException(
+            {"LoRA has no target " + stillroom::quoted(name) + ", one of q k v o gate up down is expected"});
     }
 }
 
@@ -69,7 +72,8 @@ void add_lora(Model& model, const LoraShape& shape, uint64_t seed) {
     for (const Slice& slice : layout->slices) {
         ++stream;
         if (!slice.name.ends_with("lora_a")) continue;
-        model.adapters.view(slice).copy_(normal(slice.shape, 1 / std::sqrt(double(shape.rank)), seed, stream));
+        model.adapters.view(slice).copy_(
+            normal(slice.shape, 1 / std::sqrt(double(shape.rank)), seed, stream));
     }
 }
 

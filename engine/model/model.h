@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// A model in memory: its architecture, its parameters in flat arenas, its tokenizer. Letters: V vocabulary, d hidden
-// size, L layers, H query heads, G key-value heads, h head size, T tokens of a pack.
+// A model in memory: its architecture, its parameters in flat arenas, its tokenizer. Letters: V vocabulary, d
+// hidden size, L layers, H query heads, G key-value heads, h head size, T tokens of a pack.
 #pragma once
 
 #include "base/result.h"
@@ -17,7 +17,8 @@
 
 namespace stillroom::model {
 
-/// One tensor of an arena. Fused tensors ("layers.0.qkv") consist of parts with Hugging Face names, split by rows.
+/// One tensor of an arena. Fused tensors ("layers.0.qkv") consist of parts with Hugging Face names, split by
+/// rows.
 struct Slice {
     std::string name;
     std::vector<int64_t> shape;
@@ -30,12 +31,13 @@ struct Slice {
     std::vector<Part> parts; // one, unless fused
 };
 
-/// Names, shapes and places of every parameter of an architecture, in one fixed order: "embedding", the layers, "final_norm",
-/// "head" (absent if tied). A layer has, after "layers.0.": input_norm, qkv, qkv_bias, q_norm, k_norm, o, o_bias, post_norm,
-/// gate_up, gate_up_bias, down, down_bias, of these what the architecture uses. Places are multiples of 64 elements.
+/// Names, shapes and places of every parameter of an architecture, in one fixed order: "embedding", the
+/// layers, "final_norm", "head" (absent if tied). A layer has, after "layers.0.": input_norm, qkv, qkv_bias,
+/// q_norm, k_norm, o, o_bias, post_norm, gate_up, gate_up_bias, down, down_bias, of these what the
+/// architecture uses. Places are multiples of 64 elements.
 struct ParameterLayout {
     std::vector<Slice> slices;
-    int64_t size = 0; // elements
+    int64_t size = 0;                               // elements
     const Slice& at(const std::string& name) const; // asserts that there is one
     bool contains(const std::string& name) const;
 
@@ -45,7 +47,7 @@ struct ParameterLayout {
 /// A low-rank pair beside a linear layer: y += scale (x A^T) B^T, A [r, in], B [out, r].
 struct LoraShape {
     int64_t rank = 0;
-    double alpha = 0; // scale = alpha / rank
+    double alpha = 0;                 // scale = alpha / rank
     std::vector<std::string> targets; // q k v o gate up down
 };
 
@@ -58,16 +60,16 @@ struct Arena {
 };
 
 class Model {
-  public:
+public:
     formats::ModelConfig config;
     formats::GenerationConfig generation;
     std::optional<text::Tokenizer> tokenizer; // absent only for test models without one
     std::filesystem::path source;             // folder or file that it was loaded from
-    std::string weights_sha256;               // of the weight files it was loaded from, joined; empty for random ones
+    std::string weights_sha256; // of the weight files it was loaded from, joined; empty for random ones
 
-    Arena weights;                 // bf16 or fp32, on one device
+    Arena weights; // bf16 or fp32, on one device
     std::optional<LoraShape> lora;
-    Arena adapters;                // LoRA's pairs, if any; fp32 or the weights' type
+    Arena adapters; // LoRA's pairs, if any; fp32 or the weights' type
 
     /// What the optimizer moves: `adapters` with LoRA, else `weights`.
     Arena& trainable() { return lora ? adapters : weights; }
@@ -95,8 +97,8 @@ struct LoadOptions {
 /// A Hugging Face folder, a checkpoint folder, or a .gguf file.
 Result<Model> load_model(const std::filesystem::path& path, const LoadOptions& options);
 
-/// Fresh weights for the config.json (and the tokenizer) in `folder`: normal with the config's initializer_range
-/// (0.02), norms 1, biases 0; residual outputs (o and down) scaled by 1/sqrt(2 L).
+/// Fresh weights for the config.json (and the tokenizer) in `folder`: normal with the config's
+/// initializer_range (0.02), norms 1, biases 0; residual outputs (o and down) scaled by 1/sqrt(2 L).
 Result<Model> random_model(const std::filesystem::path& folder, const LoadOptions& options, uint64_t seed);
 
 /// Adds LoRA pairs: A normal with variance 1/rank by `seed`, B zero.
@@ -104,15 +106,18 @@ void add_lora(Model& model, const LoraShape& shape, uint64_t seed);
 /// Folds the pairs into the weights and drops them.
 void merge_lora(Model& model);
 
-/// Writes what Hugging Face loads into `folder` (which exists): weights of `dtype` split by Hugging Face's names, tied
-/// heads kept tied, config.json, generation_config.json, tokenizer files, chat_template.jinja. LoRA is merged on the fly.
+/// Writes what Hugging Face loads into `folder` (which exists): weights of `dtype` split by Hugging Face's
+/// names, tied heads kept tied, config.json, generation_config.json, tokenizer files, chat_template.jinja.
+/// LoRA is merged on the fly.
 Result<void> save_model(const Model& model, const std::filesystem::path& folder, torch::Dtype dtype,
                         uint64_t shard_bytes = 5'000'000'000);
-/// save_model with values taken from `weights` (fp32 masters, over model.trainable().layout) in place of the model's own.
-Result<void> save_model(const Model& model, const Arena& weights, const std::filesystem::path& folder, torch::Dtype dtype,
-                        uint64_t shard_bytes = 5'000'000'000);
+/// save_model with values taken from `weights` (fp32 masters, over model.trainable().layout) in place of the
+/// model's own.
+Result<void> save_model(const Model& model, const Arena& weights, const std::filesystem::path& folder,
+                        torch::Dtype dtype, uint64_t shard_bytes = 5'000'000'000);
 
-/// Device and element type as --device and --dtype say. auto: cuda:0 if there is one, bf16 there, fp32 on a CPU.
+/// Device and element type as --device and --dtype say. auto: cuda:0 if there is one, bf16 there, fp32 on a
+/// CPU.
 Result<LoadOptions> load_options(const std::string& device, const std::string& dtype);
 
 } // namespace stillroom::model

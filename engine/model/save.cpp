@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Saving what Hugging Face loads: fused tensors are written as their parts, which lie one after the other in the arena
-// and so need no copy.
+// Saving what Hugging Face loads: fused tensors are written as their parts, which lie one after the other in
+// the arena and so need no copy.
 #include "base/ensure.h"
 #include "base/files.h"
 #include "formats/safetensors.h"
@@ -24,7 +24,8 @@ StoredType stored_type(torch::Dtype dtype) {
     return {formats::DType::F32, "float32"};
 }
 
-Result<void> write_weights_of(const Arena& weights, const fs::path& folder, torch::Dtype dtype, uint64_t shard_bytes) {
+Result<void> write_weights_of(const Arena& weights, const fs::path& folder, torch::Dtype dtype,
+                              uint64_t shard_bytes) {
     const auto flat = weights.flat.detach().to(torch::kCPU, dtype).contiguous();
     const auto* bytes = static_cast<const std::byte*>(flat.const_data_ptr());
     const size_t element = flat.element_size();
@@ -36,10 +37,12 @@ Result<void> write_weights_of(const Arena& weights, const fs::path& folder, torc
             shape[0] = part.rows;
             const auto offset = size_t(slice.offset + part.row * row_elements) * element;
             const auto count = size_t(part.rows * row_elements) * element;
-            tensors.push_back({part.hf_name, stored_type(dtype).dtype, std::move(shape), {bytes + offset, count}});
+            tensors.push_back(
+                {part.hf_name, stored_type(dtype).dtype, std::move(shape), {bytes + offset, count}});
         }
     }
-    return formats::write_weights(folder, tensors, {{"format", "pt"}}, shard_bytes); // transformers asks for the format
+    return formats::write_weights(folder, tensors, {{"format", "pt"}},
+                                  shard_bytes); // transformers asks for the format
 }
 
 /// generation_config.json as it was read; for models that came without one, what ends an answer.
@@ -58,13 +61,16 @@ Result<void> save_model(const Model& model, const Arena& weights, const fs::path
                         uint64_t shard_bytes) try {
     const torch::NoGradGuard no_grad;
     const bool adapters = model.lora && weights.layout == model.adapters.layout;
-    ensure(adapters || weights.layout == model.weights.layout, "the values are of the model's own parameters");
+    ensure(adapters || weights.layout == model.weights.layout,
+           "the values are of the model's own parameters");
     const auto done = adapters ? write_weights_of(merged_weights(model, weights), folder, dtype, shard_bytes)
                                : write_weights_of(weights, folder, dtype, shard_bytes);
     if (!done) return done;
     const auto config = formats::to_config_json(model.config, stored_type(dtype).config_name);
     if (const auto result = write_file(folder / "config.json", config.dump(2) + "\n"); !result) return result;
-    if (const auto result = write_file(folder / "generation_config.json", generation_json(model).dump(2) + "\n"); !result) {
+    if (const auto result =
+            write_file(folder / "generation_config.json", generation_json(model).dump(2) + "\n");
+        !result) {
         return result;
     }
     return model.tokenizer ? model.tokenizer->save(folder) : Result<void>();
@@ -74,7 +80,8 @@ Result<void> save_model(const Model& model, const Arena& weights, const fs::path
     return Error{error.what_without_backtrace(), folder.string()};
 }
 
-Result<void> save_model(const Model& model, const fs::path& folder, torch::Dtype dtype, uint64_t shard_bytes) {
+Result<void> save_model(const Model& model, const fs::path& folder, torch::Dtype dtype,
+                        uint64_t shard_bytes) {
     return save_model(model, model.trainable(), folder, dtype, shard_bytes);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The training pass: autograd within one layer at a time, stitched by hand, so that what is kept between the forward
-// and the backward pass is this file's choice.
+// The training pass: autograd within one layer at a time, stitched by hand, so that what is kept between the
+// forward and the backward pass is this file's choice.
 #include "base/ensure.h"
 #include "model/decoder.h"
 #include "model/layers.h"
@@ -11,13 +11,14 @@ namespace stillroom::model {
 
 namespace {
 
-/// LibTorch's fused attention sums its gradients in a fixed order only while this global switch is on. It is on for
-/// no longer than attention runs, since other operations refuse to run under it.
+/// LibTorch's fused attention sums its gradients in a fixed order only while this global switch is on. It is
+/// on for no longer than attention runs, since other operations refuse to run under it.
 class FixedSummationOrder {
-  public:
+public:
     explicit FixedSummationOrder(const torch::Tensor& q) {
         // Other types and head sizes are computed without the fused kernels, whose order is fixed anyway.
-        active_ = q.is_cuda() && q.scalar_type() != torch::kFloat64 && q.size(-1) % 8 == 0 && q.size(-1) <= 256;
+        active_ =
+            q.is_cuda() && q.scalar_type() != torch::kFloat64 && q.size(-1) % 8 == 0 && q.size(-1) <= 256;
         if (!active_) return;
         at::Context& context = at::globalContext();
         was_on_ = context.deterministicAlgorithms();
@@ -34,7 +35,7 @@ class FixedSummationOrder {
         at::globalContext().setDeterministicFillUninitializedMemory(filled_);
     }
 
-  private:
+private:
     bool active_ = false, was_on_ = false, only_warned_ = false, filled_ = true;
 };
 
@@ -42,7 +43,7 @@ torch::Tensor leaf(const torch::Tensor& value) { return value.detach().requires_
 
 /// The leaves that stand for trainable parameters while one piece of the graph is recorded.
 class Leaves {
-  public:
+public:
     explicit Leaves(const Model& model) : trainable_(model.trainable()) {}
 
     torch::Tensor of(const Arena& arena, const std::string& name) {
@@ -58,19 +59,19 @@ class Leaves {
         }
     }
 
-  private:
+private:
     const Arena& trainable_;
     std::vector<std::pair<const Slice*, torch::Tensor>> leaves_;
 };
 
-/// One layer's graph in its three pieces. Each piece starts from leaves of its own, so that the pieces are run backward
-/// one after the other, by hand.
+/// One layer's graph in its three pieces. Each piece starts from leaves of its own, so that the pieces are
+/// run backward one after the other, by hand.
 struct LayerGraph {
     Leaves leaves;
-    torch::Tensor input;             // leaf [T, d]
-    Projected projected, attended_of; // the results of project, and the leaves that attention starts from
+    torch::Tensor input;               // leaf [T, d]
+    Projected projected, attended_of;  // the results of project, and the leaves that attention starts from
     torch::Tensor attended, finish_of; // the result of attention, and the leaf that finish starts from
-    torch::Tensor output;            // [T, d]
+    torch::Tensor output;              // [T, d]
 };
 
 } // namespace
@@ -97,8 +98,9 @@ struct TrainingPass::State {
     LayerGraph record(int64_t layer, const torch::Tensor& x) const {
         const torch::AutoGradMode recording(true);
         LayerGraph graph{Leaves(model), leaf(x), {}, {}, {}, {}, {}};
-        const auto weights = layer_weights(
-            model, layer, [&](const Arena& arena, const std::string& name) { return graph.leaves.of(arena, name); });
+        const auto weights = layer_weights(model, layer, [&](const Arena& arena, const std::string& name) {
+            return graph.leaves.of(arena, name);
+        });
         graph.projected = project(model.config, weights, rotary, graph.input);
         graph.attended_of = {leaf(graph.projected.q), leaf(graph.projected.k), leaf(graph.projected.v)};
         graph.attended = attend(layer, graph.attended_of);
@@ -125,8 +127,8 @@ struct TrainingPass::State {
 TrainingPass::TrainingPass(const Model& model, Pack pack, Recompute recompute) {
     Attention attention = causal_attention(pack, model.config);
     Rotary rotary = rotary_tables(model, pack.positions);
-    state_ = std::shared_ptr<State>(
-        new State{model, std::move(pack), recompute, std::move(attention), std::move(rotary), {}, {}, {}, {}, {}, {}});
+    state_ = std::shared_ptr<State>(new State{
+        model, std::move(pack), recompute, std::move(attention), std::move(rotary), {}, {}, {}, {}, {}, {}});
 }
 
 torch::Tensor TrainingPass::forward(const torch::Tensor& rows) {
@@ -151,19 +153,22 @@ torch::Tensor TrainingPass::forward(const torch::Tensor& rows) {
     const torch::AutoGradMode recording_norm(true);
     state.norm_leaves.emplace(model);
     state.norm_input = leaf(x.index_select(0, rows));
-    state.hidden = rms_norm(state.norm_input, state.norm_leaves->of(model.weights, "final_norm"), model.config.norm_eps);
+    state.hidden =
+        rms_norm(state.norm_input, state.norm_leaves->of(model.weights, "final_norm"), model.config.norm_eps);
     return state.hidden.detach();
 }
 
 void TrainingPass::backward(const torch::Tensor& d_hidden, Arena& gradients) {
     State& state = *state_;
     ensure(state.rows.defined() && !state.ran, "a training pass runs backward once, after forward");
-    ensure(gradients.layout == state.model.trainable().layout, "gradients are of the parameters that are trained");
+    ensure(gradients.layout == state.model.trainable().layout,
+           "gradients are of the parameters that are trained");
     state.ran = true;
     state.hidden.backward(d_hidden.to(state.hidden.scalar_type()));
     state.norm_leaves->add_gradients_to(gradients);
     const auto d_rows = state.norm_input.grad();
-    torch::Tensor dx = d_rows.new_zeros({state.pack.tokens(), d_rows.size(1)}).index_add(0, state.rows, d_rows);
+    torch::Tensor dx =
+        d_rows.new_zeros({state.pack.tokens(), d_rows.size(1)}).index_add(0, state.rows, d_rows);
 
     for (int64_t layer = state.model.config.layers - 1; layer >= 0; --layer) {
         if (state.recompute == Recompute::None) {

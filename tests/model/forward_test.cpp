@@ -10,11 +10,12 @@ using test::difference;
 using test::golden;
 using test::largest;
 
-const std::vector<std::string> fp32_models{"qwen2-tied",         "qwen2-untied", "qwen2-untied-bf16", "qwen3-tied",
-                                           "llama-smol-sharded", "llama-rope3",  "llama-rope3-near"};
+const std::vector<std::string> fp32_models{"qwen2-tied",      "qwen2-untied",       "qwen2-untied-bf16",
+                                           "qwen3-tied",      "llama-smol-sharded", "llama-rope3",
+                                           "llama-rope3-near"};
 
 class GoldenForward : public test::OnDevice<std::tuple<std::string, std::string>> {
-  protected:
+protected:
     std::filesystem::path folder() const { return golden("models/" + std::get<0>(GetParam())); }
     std::string device() const override { return std::get<1>(GetParam()); }
 };
@@ -44,7 +45,6 @@ Seen run(const model::Model& model, const nlohmann::json& expected) {
 }
 
 void expect_layers_within(const Seen& seen, const test::Tensors& expected, double share) {
-    EXPECT_LE(difference(seen.hidden, expected.at("hidden")), share * largest(expected.at("hidden")));
     ASSERT_FALSE(seen.outputs.empty());
     for (const auto& [layer, output] : seen.outputs) {
         const std::string name = "layer." + std::to_string(layer);
@@ -63,6 +63,7 @@ TEST_P(GoldenForward, logits_hidden_states_and_every_layer_agree_in_fp32) {
     const Seen seen = run(model, expected);
     EXPECT_EQ(seen.logits.scalar_type(), torch::kFloat32);
     EXPECT_LE(difference(seen.logits, tensors.at("logits")), 2e-4);
+    EXPECT_LE(difference(seen.hidden, tensors.at("hidden")), 1e-4 * largest(tensors.at("hidden")));
     expect_layers_within(seen, tensors, 1e-4);
     EXPECT_EQ(int64_t(seen.outputs.size()), model.config.layers);
     const auto best = seen.logits.argmax(-1).cpu();
@@ -75,7 +76,8 @@ TEST_P(GoldenForward, fp64_agrees_to_the_rounding_of_the_stored_values) {
     const auto model = test::load(folder(), device(), torch::kFloat64);
     const Seen seen = run(model, test::read_json(folder() / "expected.json"));
     // Stored in fp32: half an ulp of values below 16.
-    EXPECT_LE(difference(seen.logits, test::read_tensors(folder() / "expected.safetensors").at("logits")), 1e-6);
+    EXPECT_LE(difference(seen.logits, test::read_tensors(folder() / "expected.safetensors").at("logits")),
+              1e-6);
 }
 
 TEST_P(GoldenForward, log_probs_and_entropies_agree_at_both_temperatures) {
@@ -89,7 +91,8 @@ TEST_P(GoldenForward, log_probs_and_entropies_agree_at_both_temperatures) {
         ids.insert(ids.end(), continuation.begin(), continuation.end());
         const auto hidden = test::hidden_of(model, {ids}).narrow(0, prompt - 1, int64_t(continuation.size()));
         for (const auto& [suffix, temperature] : {std::pair{"t1", 1.0}, std::pair{"t0.7", 0.7}}) {
-            const auto log_probs = at::log_softmax(model::logits(hidden, model.head()) / temperature, -1).cpu();
+            const auto log_probs =
+                at::log_softmax(model::logits(hidden, model.head()) / temperature, -1).cpu();
             const auto of_token = log_probs.gather(1, torch::tensor(continuation).unsqueeze(1)).squeeze(1);
             const auto entropy = -(log_probs.exp() * log_probs).sum(-1);
             const auto want = [&](const std::string& key) {
@@ -110,7 +113,8 @@ TEST_P(GoldenForward, a_sequence_gives_the_same_alone_and_in_a_pack) {
     int64_t row = 0;
     for (const auto& input : inputs) {
         const auto alone = test::hidden_of(model, {input});
-        EXPECT_LE(difference(together.narrow(0, row, alone.size(0)), alone), 1e-5 * largest(alone)); // rounding
+        EXPECT_LE(difference(together.narrow(0, row, alone.size(0)), alone),
+                  1e-5 * largest(alone)); // rounding
         row += alone.size(0);
     }
 }
@@ -127,7 +131,8 @@ TEST_P(GoldenForward, the_older_config_layout_gives_the_same_model) {
     EXPECT_EQ(difference(test::hidden_of(test::load(older.path(), device()), inputs), newer_hidden), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(models, GoldenForward, testing::Combine(testing::ValuesIn(fp32_models), test::devices),
+INSTANTIATE_TEST_SUITE_P(models, GoldenForward,
+                         testing::Combine(testing::ValuesIn(fp32_models), test::devices),
                          [](const auto& info) {
                              std::string name = std::get<0>(info.param) + "_" + std::get<1>(info.param);
                              std::replace(name.begin(), name.end(), '-', '_');
@@ -137,7 +142,8 @@ INSTANTIATE_TEST_SUITE_P(models, GoldenForward, testing::Combine(testing::Values
 TEST(RotaryFrequencies, agree_with_float64_for_every_model) {
     for (const std::string& name : fp32_models) {
         const auto config = formats::read_model_config(golden("models/" + name + "/config.json")).value();
-        const auto expected = test::read_tensors(golden("models/" + name + "/expected.safetensors")).at("inv_freq");
+        const auto expected =
+            test::read_tensors(golden("models/" + name + "/expected.safetensors")).at("inv_freq");
         const auto found = model::rotary_frequencies(config);
         // A power of two ways: a few units in the last place of fp64.
         EXPECT_LE(largest(found / expected - 1), 1e-14) << name;
@@ -145,7 +151,7 @@ TEST(RotaryFrequencies, agree_with_float64_for_every_model) {
 }
 
 class Forward : public test::OnDevice<std::string> {
-  protected:
+protected:
     std::string device() const override { return GetParam(); }
 };
 INSTANTIATE_TEST_SUITE_P(both, Forward, test::devices, [](const auto& info) { return info.param; });
@@ -161,6 +167,9 @@ TEST_P(Forward, bf16_arithmetic_stays_within_its_tolerance) {
     EXPECT_LE(off.square().mean().sqrt().item<double>(), 0.1);
     EXPECT_LE(largest(off), 0.8);
     expect_layers_within(seen, tensors, 3e-2);
+    // The worst of 84 rows, each divided by its own norm. Stock transformers in bf16 is off by 0.056 of the
+    // largest here (measured), and with every intermediate kept in fp32 0.03 remains.
+    EXPECT_LE(difference(seen.hidden, tensors.at("hidden")), 4e-2 * largest(tensors.at("hidden")));
 }
 
 } // namespace

@@ -20,13 +20,20 @@ using Tensors = std::map<std::string, torch::Tensor>;
 inline torch::Tensor to_torch(const formats::TensorView& view) {
     const auto type = [&] {
         switch (view.dtype) {
-        case formats::DType::F64: return torch::kFloat64;
-        case formats::DType::F32: return torch::kFloat32;
-        case formats::DType::BF16: return torch::kBFloat16;
-        case formats::DType::F16: return torch::kFloat16;
-        case formats::DType::I64: return torch::kInt64;
-        case formats::DType::I32: return torch::kInt32;
-        default: throw std::runtime_error("no test reads " + formats::to_string(view.dtype));
+        case formats::DType::F64:
+            return torch::kFloat64;
+        case formats::DType::F32:
+            return torch::kFloat32;
+        case formats::DType::BF16:
+            return torch::kBFloat16;
+        case formats::DType::F16:
+            return torch::kFloat16;
+        case formats::DType::I64:
+            return torch::kInt64;
+        case formats::DType::I32:
+            return torch::kInt32;
+        default:
+            throw std::runtime_error("no test reads " + formats::to_string(view.dtype));
         }
     }();
     auto tensor = torch::empty(view.shape, torch::dtype(type));
@@ -80,7 +87,8 @@ inline double relative_difference(const Tensors& found, const Tensors& expected)
 
 inline double norm_of(const Tensors& tensors) {
     double sum = 0;
-    for (const auto& [name, tensor] : tensors) sum += tensor.to(torch::kFloat64).square().sum().item<double>();
+    for (const auto& [name, tensor] : tensors)
+        sum += tensor.to(torch::kFloat64).square().sum().item<double>();
     return std::sqrt(sum);
 }
 
@@ -94,9 +102,10 @@ inline const auto devices = testing::Values(std::string("cpu"), std::string("cud
 
 template <typename Parameters>
 class OnDevice : public testing::TestWithParam<Parameters> {
-  protected:
+protected:
     void SetUp() override {
-        if (device() == "cuda" && !torch::cuda::is_available()) GTEST_SKIP() << "this machine has no CUDA device";
+        if (device() == "cuda" && !torch::cuda::is_available())
+            GTEST_SKIP() << "this machine has no CUDA device";
     }
     virtual std::string device() const = 0;
 };
