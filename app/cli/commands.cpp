@@ -4,7 +4,15 @@
 namespace stillroom::cli {
 
 void add_commands(CLI::App& app) {
+    add_train(app);
+    add_resume(app);
+    add_evaluate(app);
+    add_export(app);
     add_overlap(app);
+    add_objective(app);
+    add_inspect(app);
+    add_tokenize(app);
+    add_render(app);
     add_version(app);
 }
 

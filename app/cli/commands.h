@@ -6,7 +6,15 @@
 
 namespace stillroom::cli {
 
+void add_train(CLI::App& app);
+void add_resume(CLI::App& app);
+void add_evaluate(CLI::App& app);
+void add_export(CLI::App& app);
 void add_overlap(CLI::App& app);
+void add_objective(CLI::App& app);
+void add_inspect(CLI::App& app);
+void add_tokenize(CLI::App& app);
+void add_render(CLI::App& app);
 void add_version(CLI::App& app);
 
 /// All of them.
