@@ -34,15 +34,23 @@ private:
 class WeightFiles {
 public:
     static Result<WeightFiles> open(const std::filesystem::path& folder);
+    /// The shards beside this index.
+    static Result<WeightFiles> open_index(const std::filesystem::path& index);
 
     std::vector<TensorView> tensors() const;
     const TensorView* find(const std::string& name) const;
     const std::vector<std::filesystem::path>& files() const { return files_; }
 
 private:
+    Result<void> add(const std::filesystem::path& file);
+
     std::vector<std::filesystem::path> files_;
     std::vector<std::unique_ptr<Safetensors>> shards_;
 };
+
+/// Whether a file's name in an index or a list is a relative path that stays inside the folder ("..", "/x" do
+/// not).
+bool stays_inside(const std::string& name);
 
 /// Writes one file (not atomically: callers write into a `write_folder` partial).
 Result<void> write_safetensors(const std::filesystem::path& file, std::span<const TensorView> tensors,

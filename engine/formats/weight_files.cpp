@@ -5,26 +5,11 @@
 #include "base/strings.h"
 #include "formats/json_lines.h"
 
-#include <set>
-
 namespace stillroom::formats {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-// A shard is named by a relative path without "..": an index must not reach outside its folder.
-bool stays_inside(const std::string& name) {
-    const fs::path path(name);
-    if (name.empty() || path.is_absolute() || !path.has_filename()) return false;
-    for (const char character : name) {
-        if (static_cast<unsigned char>(character) < 0x20) return false;
-    }
-    for (const fs::path& part : path) {
-        if (part == "..") return false;
-    }
-    return true;
-}
 
 // Tensor name to shard name.
 Result<std::map<std::string, std::string>> read_index(const fs::path& file) {
@@ -50,47 +35,60 @@ Result<std::map<std::string, std::string>> read_index(const fs::path& file) {
 
 } // namespace
 
-Result<WeightFiles> WeightFiles::open(const fs::path& folder) {
-    WeightFiles weights;
-    const auto add = [&](const fs::path& file) -> Result<void> {
-        auto shard = Safetensors::open(file);
-        if (!shard) return shard.error();
-        for (const TensorView& tensor : shard->tensors()) {
-            if (weights.find(tensor.name)) {
-                return Error{"tensor " + stillroom::quoted(tensor.name, 100) +
-                                 " is in another file of the folder too",
-                             file.string()};
-            }
-        }
-        weights.files_.push_back(file);
-        weights.shards_.push_back(std::make_unique<Safetensors>(*std::move(shard)));
-        return {};
-    };
+bool stays_inside(const std::string& name) {
+    const fs::path path(name);
+    if (name.empty() || path.is_absolute() || !path.has_filename()) return false;
+    for (const char character : name) {
+        if (static_cast<unsigned char>(character) < 0x20) return false;
+    }
+    for (const fs::path& part : path) {
+        if (part == "..") return false;
+    }
+    return true;
+}
 
-    const fs::path single = folder / "model.safetensors",
-                   index_file = folder / "model.safetensors.index.json";
+Result<void> WeightFiles::add(const fs::path& file) {
+    auto shard = Safetensors::open(file);
+    if (!shard) return shard.error();
+    for (const TensorView& tensor : shard->tensors()) {
+        if (find(tensor.name)) {
+            return Error{"tensor " + stillroom::quoted(tensor.name, 100) +
+                             " is in another file of the folder too",
+                         file.string()};
+        }
+    }
+    files_.push_back(file);
+    shards_.push_back(std::make_unique<Safetensors>(*std::move(shard)));
+    return {};
+}
+
+Result<WeightFiles> WeightFiles::open(const fs::path& folder) {
+    const fs::path single = folder / "model.safetensors", index = folder / "model.safetensors.index.json";
     std::error_code ignored;
     if (fs::exists(single, ignored)) {
-        if (auto added = add(single); !added) return added.error();
+        WeightFiles weights;
+        if (auto added = weights.add(single); !added) return added.error();
         return weights;
     }
-    if (!fs::exists(index_file, ignored)) {
-        return Error{"holds neither model.safetensors nor model.safetensors.index.json", folder.string()};
-    }
-    const auto index = read_index(index_file);
+    if (fs::exists(index, ignored)) return open_index(index);
+    return Error{"holds neither model.safetensors nor model.safetensors.index.json", folder.string()};
+}
+
+Result<WeightFiles> WeightFiles::open_index(const fs::path& file) {
+    const auto index = read_index(file);
     if (!index) return index.error();
-    std::set<std::string> names;
-    for (const auto& [tensor, shard] : *index) names.insert(shard);
-    for (const std::string& name : names) {
-        if (auto added = add(folder / name); !added) return added.error();
+    WeightFiles weights;
+    std::map<std::string, size_t> position;
+    for (const auto& [tensor, shard] : *index) {
+        if (position.contains(shard)) continue;
+        if (auto added = weights.add(file.parent_path() / shard); !added) return added.error();
+        position[shard] = weights.shards_.size() - 1;
     }
     for (const auto& [tensor, shard] : *index) {
-        const auto position = size_t(std::distance(names.begin(), names.find(shard)));
-        if (!weights.shards_[position]->find(tensor)) {
-            return Error{"tensor " + stillroom::quoted(tensor, 100) + " is said to be in " + shard +
-                             ", which does not hold it",
-                         index_file.string()};
-        }
+        if (weights.shards_[position.at(shard)]->find(tensor)) continue;
+        return Error{"tensor " + stillroom::quoted(tensor, 100) + " is said to be in " + shard +
+                         ", which does not hold it",
+                     file.string()};
     }
     return weights;
 }
