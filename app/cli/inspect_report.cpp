@@ -254,8 +254,6 @@ Report run(const fs::path& folder) {
 Report folder(const fs::path& path) {
     if (is_there(path / "run.sqlite")) return run(path);
     if (is_there(path / "stillroom.json")) return checkpoint(path);
-    const bool weights =
-        is_there(path / "model.safetensors") || is_there(path / "model.safetensors.index.json");
     if (is_there(path / "config.json") || has_weights(path)) return model_folder(path);
     if (!has_tokenizer(path)) {
         throw ErrorException({"holds no config.json, weights, tokenizer or run.sqlite", path.string(),

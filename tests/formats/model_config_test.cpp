@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "formats/model_config.h"
+
+#include "formats/check_weights.h"
 #include "formats/safetensors.h"
 #include "tests/support/golden.h"
 
@@ -109,6 +111,39 @@ TEST(ModelConfig, every_weight_of_the_golden_models_has_the_shape_that_the_confi
             EXPECT_EQ(tensor->shape, weight.shape) << name << " " << weight.name;
         }
     }
+}
+
+TEST(ModelConfig, weights_beside_or_against_the_config_are_refused_by_name) {
+    const auto folder = test::golden("models/qwen2-tied");
+    const auto config = read_model_config(folder / "config.json").value();
+    const auto source = WeightFiles::open(folder).value();
+    ASSERT_TRUE(check_weights(source, config, "folder"));
+    const auto checked = [&](const std::vector<TensorView>& tensors) {
+        const test::TemporaryFolder copy;
+        write_weights(copy.path(), tensors, {}, 1 << 30).value();
+        return check_weights(WeightFiles::open(copy.path()).value(), config, "folder");
+    };
+    const auto refused = [&](const std::vector<TensorView>& tensors, const std::string& name) {
+        const auto result = checked(tensors);
+        ASSERT_FALSE(result) << name;
+        EXPECT_NE(result.error().message().find(name), std::string::npos) << result.error().message();
+    };
+    const TensorView embedding = *source.find("model.embed_tokens.weight");
+    auto more = source.tensors(), fewer = more, other = more, head = more, different = more;
+    more.push_back({"model.layers.0.self_attn.q_norm.weight", DType::F32, {4}, embedding.bytes.first(16)});
+    refused(more, "q_norm");
+    std::erase_if(fewer, [](const TensorView& tensor) { return tensor.name == "model.norm.weight"; });
+    refused(fewer, "model.norm.weight");
+    for (TensorView& tensor : other) {
+        if (tensor.name == "model.norm.weight") tensor.dtype = DType::I32;
+    }
+    refused(other, "model.norm.weight");
+    head.push_back(
+        {"lm_head.weight", embedding.dtype, embedding.shape, embedding.bytes}); // a tied head, written twice
+    EXPECT_TRUE(checked(head));
+    const std::vector<std::byte> zeros(embedding.bytes.size());
+    different.push_back({"lm_head.weight", embedding.dtype, embedding.shape, zeros});
+    refused(different, "lm_head.weight");
 }
 
 TEST(ModelConfig, the_configs_of_published_models_are_read) {
