@@ -10,7 +10,8 @@ void add_objective(CLI::App& app) {
     auto streams = std::make_shared<Streams>();
     CLI::App* command = app.add_subcommand("objective", "losses and gradients of given logits, in fp64");
     add_stream_options(*command, *streams);
-    command->footer("Example:\n  echo '{\"params\": {\"objective\": \"kl_reverse\"}, \"inputs\": {\"student_logits\": [[0, 1]], \"teacher_logits\": [[1, 0]]}}'"
+    command->footer("Example:\n  echo '{\"params\": {\"objective\": \"kl_reverse\"}, \"inputs\": "
+                    "{\"student_logits\": [[0, 1]], \"teacher_logits\": [[1, 0]]}}'"
                     " | stillroom-cli objective");
     command->callback([streams] {
         exit_with(answer_lines(*streams, [](const nlohmann::json& item) -> Result<nlohmann::json> {

@@ -18,8 +18,8 @@ torch::Tensor sum_where(const torch::Tensor& condition, const torch::Tensor& val
 
 } // namespace
 
-Unweighted exact_rows(const Spec& spec, const Distribution& student, const Distribution& teacher, RowResult& result,
-                      Unweighted* unclamped) {
+Unweighted exact_rows(const Spec& spec, const Distribution& student, const Distribution& teacher,
+                      RowResult& result, Unweighted* unclamped) {
     const Direction direction = direction_of(spec);
     const auto parts = divergence(direction, spec.options.beta, student, teacher);
     const auto &p = student.probs, &q = teacher.probs;
@@ -38,8 +38,12 @@ Unweighted exact_rows(const Spec& spec, const Distribution& student, const Distr
         total = slope.sum(-1, true) + (1 - sum_where(clipped, p));
         slope = slope + p.masked_fill(clipped, 0);
         break;
-    case Direction::Forward: total = clipped_mass - 1; break;
-    case Direction::Jsd: total = slope.sum(-1, true); break;
+    case Direction::Forward:
+        total = clipped_mass - 1;
+        break;
+    case Direction::Jsd:
+        total = slope.sum(-1, true);
+        break;
     }
     return {parts.entries.clamp_max(spec.options.clamp.c).sum(-1), logit_gradient(slope, total, p)};
 }

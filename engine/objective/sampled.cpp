@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Estimators from the sampled token (objectives.md section 5) and the cross entropy of given answers (section 10). Each
-// gradient is eta (e_y - p); the coefficient eta is what differs.
+// Estimators from the sampled token (objectives.md section 5) and the cross entropy of given answers (section
+// 10). Each gradient is eta (e_y - p); the coefficient eta is what differs.
 #include "base/ensure.h"
 #include "objective/families.h"
 
@@ -14,21 +14,26 @@ namespace {
 struct RatioLoss {
     torch::Tensor value, eta, clip_active, dual_active;
 };
-RatioLoss ratio_loss(const Spec& spec, const torch::Tensor& advantage, const torch::Tensor& ratio, const torch::Tensor& logprob) {
+RatioLoss ratio_loss(const Spec& spec, const torch::Tensor& advantage, const torch::Tensor& ratio,
+                     const torch::Tensor& logprob) {
     const auto& options = spec.options;
     const auto none = torch::zeros_like(advantage, torch::kBool);
     switch (spec.ratio) {
-    case Ratio::None: return {-advantage * logprob, -advantage, none, none};
-    case Ratio::ImportanceSampling: return {-advantage * ratio, -advantage * ratio, none, none};
+    case Ratio::None:
+        return {-advantage * logprob, -advantage, none, none};
+    case Ratio::ImportanceSampling:
+        return {-advantage * ratio, -advantage * ratio, none, none};
     case Ratio::Truncated: {
         const auto capped = ratio.clamp_max(options.ratio_cap);
         return {-advantage * capped * logprob, -advantage * capped, ratio > options.ratio_cap, none};
     }
-    case Ratio::PpoClip: break;
+    case Ratio::PpoClip:
+        break;
     }
     const auto clipped = ratio.clamp(1 - options.clip_low, 1 + options.clip_high);
     auto value = torch::maximum(-advantage * ratio, -advantage * clipped);
-    const auto active = ((advantage > 0) & (ratio > 1 + options.clip_high)) | ((advantage < 0) & (ratio < 1 - options.clip_low));
+    const auto active = ((advantage > 0) & (ratio > 1 + options.clip_high)) |
+                        ((advantage < 0) & (ratio < 1 - options.clip_low));
     auto dual = none;
     if (options.dual_clip > 0) {
         dual = (advantage < 0) & (ratio > options.dual_clip);
@@ -45,20 +50,25 @@ torch::Tensor clipped_reward(const Spec& spec, const torch::Tensor& advantage, R
 }
 
 // eta (e_y - p) for one token a row.
-torch::Tensor token_gradient(const torch::Tensor& eta, const torch::Tensor& ids, const Distribution& student) {
+torch::Tensor token_gradient(const torch::Tensor& eta, const torch::Tensor& ids,
+                             const Distribution& student) {
     const auto column = eta.unsqueeze(-1);
     return (-column * student.probs).scatter_add(-1, ids.unsqueeze(-1), column);
 }
 
-Unweighted topk_token_pg(const Spec& spec, const Distribution& student, const RowInputs& inputs, RowResult& result) {
+Unweighted topk_token_pg(const Spec& spec, const Distribution& student, const RowInputs& inputs,
+                         RowResult& result) {
     const auto& ids = inputs.student_topk_ids;
     const auto logprob = student.log_probs.gather(-1, ids);
     const auto& old = inputs.old_topk_logprob;
     const auto& teacher = inputs.teacher_topk_logprob;
     torch::Tensor omega;
-    if (spec.options.token_weights == "student_p") omega = old.softmax(-1);
-    else if (spec.options.token_weights == "teacher_p") omega = teacher.softmax(-1);
-    else omega = torch::full_like(old, 1.0 / double(ids.size(-1)));
+    if (spec.options.token_weights == "student_p")
+        omega = old.softmax(-1);
+    else if (spec.options.token_weights == "teacher_p")
+        omega = teacher.softmax(-1);
+    else
+        omega = torch::full_like(old, 1.0 / double(ids.size(-1)));
     const auto advantage = clipped_reward(spec, omega * (teacher - old), result);
     const auto ratio = (logprob - old).exp();
     const auto loss = ratio_loss(spec, advantage, ratio, logprob);
@@ -72,10 +82,12 @@ Unweighted topk_token_pg(const Spec& spec, const Distribution& student, const Ro
 
 } // namespace
 
-Unweighted sampled_rows(const Spec& spec, const Distribution& student, const RowInputs& inputs, RowResult& result) {
+Unweighted sampled_rows(const Spec& spec, const Distribution& student, const RowInputs& inputs,
+                        RowResult& result) {
     if (spec.kind == Kind::TopkTokenPg) return topk_token_pg(spec, student, inputs, result);
     const auto logprob = student.log_probs.gather(-1, inputs.sampled.unsqueeze(-1)).squeeze(-1);
-    if (spec.kind == Kind::Sft) return {-logprob, token_gradient(-torch::ones_like(logprob), inputs.sampled, student)};
+    if (spec.kind == Kind::Sft)
+        return {-logprob, token_gradient(-torch::ones_like(logprob), inputs.sampled, student)};
     const auto& teacher = inputs.teacher_logprob;
     if (spec.kind == Kind::K2Loss) {
         const auto k1 = logprob - teacher;

@@ -14,9 +14,19 @@ namespace stillroom::objective {
 
 /// Ids of objectives.md section 0.
 enum class Kind {
-    KlReverse, KlForward, Jsd,
-    TopkUniformTail, TopkTailBucket, TopkRenorm, TopkUnnormForward, TopkUnnormReverse, TopkConstTail,
-    K1Pg, K2Loss, TopkTokenPg, GopdPg,
+    KlReverse,
+    KlForward,
+    Jsd,
+    TopkUniformTail,
+    TopkTailBucket,
+    TopkRenorm,
+    TopkUnnormForward,
+    TopkUnnormReverse,
+    TopkConstTail,
+    K1Pg,
+    K2Loss,
+    TopkTokenPg,
+    GopdPg,
     Sft,
 };
 std::string to_string(Kind kind);
@@ -33,6 +43,7 @@ struct Spec {
     Clamp clamp = Clamp::None;
     Ratio ratio = Ratio::None;
     bool needs_teacher() const { return kind != Kind::Sft; }
+    bool needs_record() const; // section 4: the teacher's top-k
 
     /// Refuses what objectives.md section 13 refuses, each with its reason.
     static Result<Spec> of(const formats::ObjectiveSection& options);
@@ -41,20 +52,21 @@ struct Spec {
 /// Sums and counts of a step's rows, added over micro-batches and divided once (metrics.md section 1).
 /// Doubles on the host; histograms of rows for percentiles.
 class StepSums {
-  public:
+public:
     StepSums();
     ~StepSums();
     StepSums(StepSums&&) noexcept;
     StepSums& operator=(StepSums&&) noexcept;
 
-    /// The metrics of metrics.md sections 2 and 3 that the head computes, by name, for N_global rows. NaN: undefined.
+    /// The metrics of metrics.md sections 2 and 3 that the head computes, by name, for N_global rows. NaN:
+    /// undefined.
     std::map<std::string, double> metrics(int64_t n_global) const;
     int64_t nonfinite_rows() const;
 
     struct State;
     State& state() { return *state_; }
 
-  private:
+private:
     std::unique_ptr<State> state_;
 };
 
