@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Result<T>: a value, or an Error that a person can act on. Used at every boundary with files, people or machines.
+// Result<T>: a value, or an Error that a person can act on. Used at every boundary with files, people or
+// machines.
 #pragma once
 
 #include <optional>
@@ -23,37 +24,39 @@ struct Error {
     }
 };
 
-/// Thrown by Result::value() on an error, and by code that fills constructors; boundaries turn it back into an Error.
+/// Thrown by Result::value() on an error, and by code that fills constructors; boundaries turn it back into
+/// an Error.
 class ErrorException : public std::runtime_error {
-  public:
+public:
     explicit ErrorException(Error error) : std::runtime_error(error.message()), error_(std::move(error)) {}
     const Error& error() const { return error_; }
 
-  private:
+private:
     Error error_;
 };
 
 template <typename T>
 class [[nodiscard]] Result {
-  public:
+public:
     Result(T value) : state_(std::move(value)) {}
     Result(Error error) : state_(std::move(error)) {}
 
     explicit operator bool() const { return state_.index() == 0; }
     const Error& error() const { return std::get<1>(state_); }
 
-    /// The value; throws ErrorException where there is none.
+    /// The value; throws ErrorException where there is none. Of a temporary by value, so that a loop over it
+    /// is safe.
     T& value() & { return require(), std::get<0>(state_); }
     const T& value() const& { return require(), std::get<0>(state_); }
-    T&& value() && { return require(), std::get<0>(std::move(state_)); }
+    T value() && { return require(), std::get<0>(std::move(state_)); }
 
     T& operator*() & { return value(); }
     const T& operator*() const& { return value(); }
-    T&& operator*() && { return std::move(*this).value(); }
+    T operator*() && { return std::move(*this).value(); }
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
 
-  private:
+private:
     void require() const {
         if (state_.index() != 0) throw ErrorException(std::get<1>(state_));
     }
@@ -62,7 +65,7 @@ class [[nodiscard]] Result {
 
 template <>
 class [[nodiscard]] Result<void> {
-  public:
+public:
     Result() = default;
     Result(Error error) : error_(std::move(error)) {}
 
@@ -72,7 +75,7 @@ class [[nodiscard]] Result<void> {
         if (error_) throw ErrorException(*error_);
     }
 
-  private:
+private:
     std::optional<Error> error_;
 };
 
