@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A run from its start to its end, driven through the session as both programs drive it.
+#include "session/state.h"
+#include "tests/session/support.h"
+
+#include "formats/safetensors.h"
+#include "record/liveness.h"
+
+#include <gtest/gtest.h>
+#include <set>
+
+namespace stillroom::session {
+namespace {
+
+using test::run;
+using test::small_recipe;
+
+TEST(Session, a_run_trains_records_evaluates_saves_and_ends_as_finished) {
+    const test::TemporaryFolder folder;
+    const auto recipe =
+        small_recipe("sample-opd", {"evaluation.at_start=true", "checkpoint.every=2",
+                                    "checkpoint.keep_last=2", "checkpoint.export_at_end=true"});
+    const auto outcome = run(recipe, folder / "run");
+    ASSERT_TRUE(outcome.result) << outcome.result.error().message();
+    EXPECT_EQ(outcome.all<StepDone>().size(), 4u);
+    EXPECT_EQ(outcome.all<EvaluationDone>().size(), 2u); // before and after
+
+    const auto reader = record::RunReader::open(folder / "run").value();
+    const auto summary = reader.summary().value();
+    EXPECT_EQ(summary.state, record::RunState::Finished);
+    const auto loss = reader.series("loss").value();
+    ASSERT_EQ(loss.size(), 4u);
+    EXPECT_EQ(loss.back().step, 4);
+    for (const char* metric : {"kl_reverse_exact", "entropy_student", "entropy_teacher", "overlap_top16",
+                               "grad_norm", "lr", "update_ratio", "response_length_mean", "rollout_accuracy",
+                               "format_rate", "mismatch_logp_max", "time_rollout", "time_learn"}) {
+        EXPECT_EQ(reader.series(metric).value().size(), 4u) << metric;
+    }
+    const auto rollouts = reader.rollouts({}).value();
+    ASSERT_EQ(rollouts.size(), 16u);
+    const auto rollout = reader.rollout(rollouts[3].id).value();
+    EXPECT_EQ(rollout.tokens.ids.size(), rollout.tokens.kl.size());
+    EXPECT_FALSE(rollout.text.empty());
+    EXPECT_EQ(reader.checkpoints().value().size(), 2u);
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/export/model.safetensors"));
+    EXPECT_TRUE(formats::read_recipe(folder / "run/recipe.toml"));
+}
+
+TEST(Session, the_sampler_and_the_trainer_compute_the_same_log_probs) {
+    const test::TemporaryFolder folder;
+    const auto outcome = run(small_recipe("sample-opd"), folder / "run");
+    ASSERT_TRUE(outcome.result);
+    for (const auto& done : outcome.all<StepDone>())
+        EXPECT_LT(done.step->metrics.at("mismatch_logp_max"), 1e-3);
+}
+
+TEST(Session, a_live_self_teacher_in_the_same_context_teaches_nothing) {
+    const test::TemporaryFolder folder;
+    const auto recipe = small_recipe(
+        "sample-opd", {"teacher.kind=self_live", "teacher.model=\"\"", "objective.name=kl_reverse"});
+    const auto outcome = run(recipe, folder / "run");
+    ASSERT_TRUE(outcome.result) << outcome.result.error().message();
+    for (const auto& done : outcome.all<StepDone>()) {
+        EXPECT_EQ(done.step->metrics.at("loss"), 0);
+        EXPECT_EQ(done.step->metrics.at("grad_norm"), 0);
+    }
+}
+
+TEST(Session, two_runs_with_one_seed_are_identical_and_another_seed_differs) {
+    const test::TemporaryFolder folder;
+    ASSERT_TRUE(run(small_recipe("sample-opsd"), folder / "a").result);
+    ASSERT_TRUE(run(small_recipe("sample-opsd"), folder / "b").result);
+    ASSERT_TRUE(run(small_recipe("sample-opsd", {"run.seed=43"}), folder / "c").result);
+    EXPECT_EQ(test::weights_hash(folder / "a", 4), test::weights_hash(folder / "b", 4));
+    EXPECT_EQ(test::metrics_of(folder / "a"), test::metrics_of(folder / "b"));
+    EXPECT_NE(test::weights_hash(folder / "a", 4), test::weights_hash(folder / "c", 4));
+}
+
+// Every kind of state that a checkpoint holds: an averaged teacher, warm-up and decay, shuffled data, LoRA.
+TEST(Session, stopped_and_resumed_equals_uninterrupted) {
+    const std::vector<std::vector<std::string>> variants{
+        {"teacher.kind=self_ema", "teacher.ema_decay=0.9", "optimizer.schedule=linear", "optimizer.warmup=2"},
+        {"student.trainable=lora", "student.lora.rank=4", "optimizer.schedule=cosine"},
+    };
+    for (const auto& settings : variants) {
+        const test::TemporaryFolder folder;
+        const auto recipe = small_recipe("sample-opsd", settings);
+        ASSERT_TRUE(run(recipe, folder / "whole").result);
+        const auto stopped = run(recipe, folder / "parts", false, [](Session& session, const Event& event) {
+            const auto* done = std::get_if<StepDone>(&event);
+            if (done && done->step->step == 1) session.send(StopAfterStep{});
+        });
+        ASSERT_TRUE(stopped.result);
+        EXPECT_EQ(record::RunReader::open(folder / "parts").value().summary().value().state,
+                  record::RunState::Stopped);
+        ASSERT_LT(stopped.all<StepDone>().size(), 4u);
+        const auto resumed = run(recipe, folder / "parts", true);
+        ASSERT_TRUE(resumed.result) << resumed.result.error().message();
+        EXPECT_EQ(test::weights_hash(folder / "whole", 4), test::weights_hash(folder / "parts", 4));
+        EXPECT_EQ(test::metrics_of(folder / "whole"), test::metrics_of(folder / "parts"));
+    }
+}
+
+TEST(Session, a_step_that_is_given_up_is_taken_anew_on_resuming) {
+    const test::TemporaryFolder folder;
+    const auto recipe = small_recipe("sample-opd");
+    ASSERT_TRUE(run(recipe, folder / "whole").result);
+    const auto stopped = run(recipe, folder / "parts", false, [](Session& session, const Event& event) {
+        const auto* progress = std::get_if<PhaseProgress>(&event);
+        if (progress && progress->step == 2) session.send(StopNow{});
+        const auto* done = std::get_if<StepDone>(&event);
+        if (done && done->step->step == 2) session.send(StopNow{}); // a fast step shows no progress
+    });
+    ASSERT_TRUE(stopped.result);
+    ASSERT_TRUE(run(recipe, folder / "parts", true).result);
+    EXPECT_EQ(test::weights_hash(folder / "whole", 4), test::weights_hash(folder / "parts", 4));
+    EXPECT_EQ(test::metrics_of(folder / "whole"), test::metrics_of(folder / "parts"));
+}
+
+TEST(Session, pausing_holds_the_run_and_resuming_changes_nothing) {
+    const test::TemporaryFolder folder;
+    const auto recipe = small_recipe("sample-opd");
+    ASSERT_TRUE(run(recipe, folder / "whole").result);
+    bool asked = false;
+    const auto paused = run(recipe, folder / "paused", false, [&](Session& session, const Event& event) {
+        if (std::holds_alternative<StepDone>(event) && !asked) {
+            asked = true;
+            session.send(Pause{});
+        }
+        const auto* state = std::get_if<StateChanged>(&event);
+        if (state && state->to == RunState::Paused && state->from != RunState::Saving) {
+            session.send(SaveNow{});
+            session.send(Resume{});
+        }
+    });
+    ASSERT_TRUE(paused.result);
+    int times = 0;
+    for (const auto& change : paused.all<StateChanged>())
+        times += change.to == RunState::Paused && change.from == RunState::Pausing;
+    EXPECT_EQ(times, 1);
+    EXPECT_EQ(test::weights_hash(folder / "whole", 4), test::weights_hash(folder / "paused", 4));
+}
+
+TEST(Session, every_change_of_state_is_a_legal_one) {
+    const test::TemporaryFolder folder;
+    const auto outcome = run(
+        small_recipe("sample-opd", {"evaluation.at_start=true", "evaluation.every=2", "checkpoint.every=1"}),
+        folder / "run");
+    for (const auto& change : outcome.all<StateChanged>()) {
+        EXPECT_TRUE(change.from == change.to || may_follow(change.from, change.to))
+            << record::to_string(change.from) << " -> " << record::to_string(change.to);
+    }
+    EXPECT_FALSE(outcome.mentions("should not be followed"));
+}
+
+TEST(Session, retention_keeps_the_last_the_best_and_what_is_pinned) {
+    const test::TemporaryFolder folder;
+    const auto recipe = small_recipe("sample-opd", {"run.steps=6", "checkpoint.every=1",
+                                                    "checkpoint.keep_last=2", "checkpoint.keep_best=0"});
+    const auto outcome = run(recipe, folder / "run", false, [&](Session&, const Event& event) {
+        const auto* saved = std::get_if<CheckpointSaved>(&event);
+        if (saved && saved->checkpoint.step == 1 && !saved->checkpoint.removed) {
+            std::ofstream(folder / "run/checkpoints/step-000001/pinned") << "";
+        }
+    });
+    ASSERT_TRUE(outcome.result);
+    std::set<std::string> kept;
+    for (const auto& entry : std::filesystem::directory_iterator(folder / "run/checkpoints"))
+        kept.insert(entry.path().filename());
+    EXPECT_TRUE(kept.contains("step-000005") && kept.contains("step-000006"));
+    EXPECT_LE(kept.size(), 3u);
+}
+
+TEST(Session, a_deadline_leaves_time_to_save) {
+    const test::TemporaryFolder folder;
+    const double started = record::unix_time();
+    const auto recipe = small_recipe("sample-opd", {"run.steps=100000", "run.deadline=\"12s\""});
+    const auto outcome = run(recipe, folder / "run");
+    ASSERT_TRUE(outcome.result) << outcome.result.error().message();
+    EXPECT_LT(record::unix_time() - started, 30); // a slow machine may overrun by a step, not by minutes
+    const auto summary = record::RunReader::open(folder / "run").value().summary().value();
+    EXPECT_EQ(summary.state, record::RunState::Finished);
+    EXPECT_LT(outcome.all<StepDone>().size(), 100000u);
+    EXPECT_FALSE(outcome.all<CheckpointSaved>().empty());
+}
+
+TEST(Session, a_missing_model_fails_with_one_clear_error) {
+    const test::TemporaryFolder folder;
+    const auto outcome =
+        run(small_recipe("sample-opd", {"student.model=\"/no/such/model\""}), folder / "run");
+    ASSERT_FALSE(outcome.result);
+    EXPECT_NE(outcome.result.error().message().find("/no/such/model"), std::string::npos);
+    EXPECT_EQ(record::RunReader::open(folder / "run").value().summary().value().state,
+              record::RunState::Failed);
+}
+
+TEST(Session, an_existing_folder_is_never_overwritten) {
+    const test::TemporaryFolder folder;
+    std::filesystem::create_directory(folder / "run");
+    std::ofstream(folder / "run/precious") << "data";
+    const auto outcome = run(small_recipe("sample-opd"), folder / "run");
+    ASSERT_FALSE(outcome.result);
+    EXPECT_NE(outcome.result.error().message().find("exists"), std::string::npos);
+    EXPECT_TRUE(std::filesystem::exists(folder / "run/precious"));
+    EXPECT_FALSE(std::filesystem::exists(folder / "run/run.sqlite"));
+}
+
+TEST(Deadline, is_read_as_a_span_or_a_date_and_else_refused) {
+    EXPECT_EQ(deadline_time("2h30m", 1000).value(), 1000 + 9000);
+    EXPECT_EQ(deadline_time("45s", 0).value(), 45);
+    EXPECT_EQ(deadline_time("1d2h", 0).value(), 93600);
+    EXPECT_TRUE(deadline_time("2026-12-24 18:00", 0));
+    for (const char* bad : {"soon", "2", "h", "-3h", "0s", "2h x"})
+        EXPECT_FALSE(deadline_time(bad, 0)) << bad;
+}
+
+} // namespace
+} // namespace stillroom::session
