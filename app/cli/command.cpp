@@ -30,7 +30,8 @@ void add_stream_options(CLI::App& command, Streams& streams) {
     command.add_flag("--quiet", streams.quiet, "no progress");
 }
 
-int answer_lines(const Streams& streams, const std::function<Result<nlohmann::json>(const nlohmann::json&)>& answer) {
+int answer_lines(const Streams& streams,
+                 const std::function<Result<nlohmann::json>(const nlohmann::json&)>& answer) {
     std::ifstream in_file;
     std::ofstream out_file;
     if (!streams.in.empty()) {
@@ -76,25 +77,31 @@ int answer_lines(const Streams& streams, const std::function<Result<nlohmann::js
         progress.advance(number);
     }
     out.flush();
-    if (!out) throw ErrorException({"cannot be written to its end", streams.out.empty() ? "standard output" : streams.out});
+    if (!out)
+        throw ErrorException(
+            {"cannot be written to its end", streams.out.empty() ? "standard output" : streams.out});
     return status;
 }
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {
     command.add_option("--device", options.device, "auto, cpu, cuda or cuda:n")->capture_default_str();
     command.add_option("--dtype", options.dtype, "auto, fp32 or bf16 (auto: bf16 on a GPU, fp32 on a CPU)")
-        ->check(CLI::IsMember({"auto", "fp32", "bf16"}))->capture_default_str();
+        ->check(CLI::IsMember({"auto", "fp32", "bf16"}))
+        ->capture_default_str();
     command.add_flag("--plain", options.plain, "use no fast kernels");
     command.add_option("--seed", options.seed, "seed of every random stream")->capture_default_str();
     command.add_option("--threads", options.threads, "CPU threads (0: all)")->check(CLI::NonNegativeNumber);
 }
 
 namespace {
-double now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double now() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 } // namespace
 
 Progress::Progress(std::string label, int64_t total, bool quiet)
-    : label_(std::move(label)), total_(total), last_shown_(now()), quiet_(quiet), terminal_(isatty(STDERR_FILENO)) {}
+    : label_(std::move(label)), total_(total), last_shown_(now()), quiet_(quiet),
+      terminal_(isatty(STDERR_FILENO)) {}
 
 Progress::~Progress() {
     if (drawn_) std::fprintf(stderr, "\n");
@@ -109,8 +116,8 @@ void Progress::advance(int64_t done, const std::string& note) {
         std::string bar;
         if (total_ > 0) {
             const size_t filled = size_t(percent * 30 / 100);
-            bar = " [" + std::string(filled, '=') + std::string(30 - filled, ' ') + "] " + std::to_string(done) + "/" +
-                  std::to_string(total_);
+            bar = " [" + std::string(filled, '=') + std::string(30 - filled, ' ') + "] " +
+                  std::to_string(done) + "/" + std::to_string(total_);
         } else {
             bar = " " + std::to_string(done);
         }
@@ -118,9 +125,10 @@ void Progress::advance(int64_t done, const std::string& note) {
         std::fflush(stderr);
         drawn_ = true;
     } else {
-        if (total_ > 0 ? percent / 10 == last_percent_ / 10 && last_percent_ >= 0 : time - last_shown_ < 10) return;
-        std::fprintf(stderr, "%s %lld%s%s %s\n", label_.c_str(), static_cast<long long>(done), total_ > 0 ? "/" : "",
-                     total_ > 0 ? std::to_string(total_).c_str() : "", note.c_str());
+        if (total_ > 0 ? percent / 10 == last_percent_ / 10 && last_percent_ >= 0 : time - last_shown_ < 10)
+            return;
+        std::fprintf(stderr, "%s %lld%s%s %s\n", label_.c_str(), static_cast<long long>(done),
+                     total_ > 0 ? "/" : "", total_ > 0 ? std::to_string(total_).c_str() : "", note.c_str());
     }
     last_percent_ = percent;
     last_shown_ = time;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// What the subcommands share: how one is added, exit statuses, JSON lines in and out, progress on standard error.
+// What the subcommands share: how one is added, exit statuses, JSON lines in and out, progress on standard
+// error.
 #pragma once
 
 #include "base/result.h"
@@ -15,23 +16,24 @@ namespace stillroom::cli {
 /// Exit statuses of cli.md.
 enum Status : int { Done = 0, Failed = 1, WrongUsage = 2, Interrupted = 130 };
 
-/// Each subcommand's file defines one `void add_NAME(CLI::App&)`: declares options on a new subcommand and sets its
-/// callback, which throws ErrorException or calls exit_with(). All are listed in commands.h.
+/// Each subcommand's file defines one `void add_NAME(CLI::App&)`: declares options on a new subcommand and
+/// sets its callback, which throws ErrorException or calls exit_with(). All are listed in commands.h.
 ///
 /// Example:
 ///   void add_tokenize(CLI::App& app) {
 ///       auto options = std::make_shared<Options>();
 ///       CLI::App* command = app.add_subcommand("tokenize", "text to token ids");
 ///       command->add_option("MODEL", options->model)->required();
-///       command->footer("Example:\n  echo '{\"text\": \"hello\"}' | stillroom-cli tokenize resources/sample/student");
-///       command->callback([options] { exit_with(run(*options)); });
+///       command->footer("Example:\n  echo '{\"text\": \"hello\"}' | stillroom-cli tokenize
+///       resources/sample/student"); command->callback([options] { exit_with(run(*options)); });
 ///   }
 [[noreturn]] void exit_with(int status);
 
 /// Writes `error: <message>` to standard error as one line.
 void report(const Error& error);
 
-/// Where JSON lines come from and go to: --in FILE (standard input), --out FILE (standard output), --quiet, --json.
+/// Where JSON lines come from and go to: --in FILE (standard input), --out FILE (standard output), --quiet,
+/// --json.
 struct Streams {
     std::string in, out;
     bool quiet = false;
@@ -39,10 +41,13 @@ struct Streams {
 };
 void add_stream_options(CLI::App& command, Streams& streams);
 
-/// Reads items line by line and writes one answer an item, in order. `answer` gets the item and returns the keys to
-/// answer with (unknown keys of the item are carried through, keys of the answer win); an error becomes
-/// {"error": ..., "line": n} in its place. Returns Done, or Failed if any line failed. Shows progress unless quiet.
-int answer_lines(const Streams& streams, const std::function<Result<nlohmann::json>(const nlohmann::json&)>& answer);
+/// Reads items line by line and writes one answer an item, in order. `answer` gets the item and returns the
+/// keys to answer with (unknown keys of the item are carried through, keys of the answer win); an error
+/// becomes
+/// {"error": ..., "line": n} in its place. Returns Done, or Failed if any line failed. Shows progress unless
+/// quiet.
+int answer_lines(const Streams& streams,
+                 const std::function<Result<nlohmann::json>(const nlohmann::json&)>& answer);
 
 /// --device, --dtype, --plain, --seed, --threads.
 struct DeviceOptions {
@@ -56,12 +61,12 @@ void add_device_options(CLI::App& command, DeviceOptions& options);
 
 /// A progress bar on a terminal, a plain line now and then elsewhere, nothing when quiet. Standard error.
 class Progress {
-  public:
+public:
     Progress(std::string label, int64_t total, bool quiet); // total 0: unknown
     ~Progress();
     void advance(int64_t done, const std::string& note = {});
 
-  private:
+private:
     std::string label_;
     int64_t total_, last_percent_ = -1;
     double last_shown_ = 0;

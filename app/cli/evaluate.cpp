@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // evaluate: sample answers to a set of questions, grade them, report with errors clustered by question.
+#include "eval/evaluate.h"
 #include "app/cli/command.h"
 #include "app/cli/commands.h"
 #include "base/hash.h"
-#include "eval/evaluate.h"
 
 #include <cmath>
 #include <cstdio>
@@ -34,10 +34,12 @@ void print_table(const record::EvaluationRecord& evaluation) {
             return;
         }
         std::printf("%.4f", value->second);
-        if (const auto se = metrics.find(error); se != metrics.end() && !std::isnan(se->second)) std::printf(" +- %.4f SE", se->second);
+        if (const auto se = metrics.find(error); se != metrics.end() && !std::isnan(se->second))
+            std::printf(" +- %.4f SE", se->second);
         std::printf("\n");
     };
-    std::printf("%-24s%.0f x %.0f\n", "questions x samples", metrics.at("questions"), metrics.at("samples") / metrics.at("questions"));
+    std::printf("%-24s%.0f x %.0f\n", "questions x samples", metrics.at("questions"),
+                metrics.at("samples") / metrics.at("questions"));
     row("avg@n", "eval_avg_at_n", "se_clustered");
     if (metrics.contains("eval_avg_at_n_upper")) row("  undecided as right", "eval_avg_at_n_upper", "");
     for (const auto& [name, value] : metrics) {
@@ -59,12 +61,20 @@ void print_table(const record::EvaluationRecord& evaluation) {
 }
 
 nlohmann::json as_json(const record::EvaluationAnswer& answer) {
-    return {{"question", answer.question}, {"sample", answer.sample},   {"text", answer.text},
-            {"extracted", answer.extracted}, {"gold", answer.gold},     {"verdict", answer.verdict},
-            {"why", answer.why},           {"correct", answer.verdict == "equal" ? 1 : 0},
+    return {{"question", answer.question},
+            {"sample", answer.sample},
+            {"text", answer.text},
+            {"extracted", answer.extracted},
+            {"gold", answer.gold},
+            {"verdict", answer.verdict},
+            {"why", answer.why},
+            {"correct", answer.verdict == "equal" ? 1 : 0},
             {"answer", answer.format_ok ? nlohmann::json(answer.extracted) : nlohmann::json()},
-            {"format", answer.format_ok ? 1 : 0}, {"truncated", answer.finish_reason == "length" ? 1 : 0},
-            {"length", answer.length},     {"ids", answer.ids},         {"mean_logprob", answer.mean_logprob}};
+            {"format", answer.format_ok ? 1 : 0},
+            {"truncated", answer.finish_reason == "length" ? 1 : 0},
+            {"length", answer.length},
+            {"ids", answer.ids},
+            {"mean_logprob", answer.mean_logprob}};
 }
 
 int evaluate(const Options& options) {
@@ -88,8 +98,9 @@ int evaluate(const Options& options) {
         if (question.answer.empty()) throw ErrorException({"has no answer to grade against", question.where});
     }
     if (questions->examples.empty()) throw ErrorException({"holds no question", options.data});
-    auto prompts = teacher::PromptBuilder::make(recipe, *model->tokenizer, model->config.context, *model->tokenizer,
-                                                model->config.context, model->eos_ids().empty() ? 0 : model->eos_ids().front());
+    auto prompts = teacher::PromptBuilder::make(recipe, *model->tokenizer, model->config.context,
+                                                *model->tokenizer, model->config.context,
+                                                model->eos_ids().empty() ? 0 : model->eos_ids().front());
     if (!prompts) throw ErrorException(prompts.error());
 
     eval::Protocol protocol;
@@ -115,7 +126,8 @@ int evaluate(const Options& options) {
     for (const auto& question : questions->examples) protocol.question_ids.push_back(question.id);
 
     rollout::Generator generator(*model, {});
-    Progress progress("samples", int64_t(questions->examples.size()) * options.samples, options.streams.quiet);
+    Progress progress("samples", int64_t(questions->examples.size()) * options.samples,
+                      options.streams.quiet);
     auto evaluation = eval::evaluate(generator, *model, *prompts, questions->examples, protocol,
                                      [&](int64_t finished, int64_t total, int64_t tokens) {
                                          progress.advance(finished, std::to_string(tokens) + " tokens");
@@ -130,7 +142,8 @@ int evaluate(const Options& options) {
         if (!file.flush()) throw ErrorException({"cannot be written", options.answers});
     }
     if (options.streams.json) {
-        nlohmann::json report{{"protocol", nlohmann::json::parse(evaluation->protocol)}, {"protocol_hash", evaluation->protocol_hash}};
+        nlohmann::json report{{"protocol", nlohmann::json::parse(evaluation->protocol)},
+                              {"protocol_hash", evaluation->protocol_hash}};
         for (const auto& [name, value] : evaluation->metrics) {
             report["metrics"][name] = std::isnan(value) ? nlohmann::json() : nlohmann::json(value);
         }
@@ -145,26 +158,43 @@ int evaluate(const Options& options) {
 
 void add_evaluate(CLI::App& app) {
     auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand("evaluate", "sample answers to questions, grade them, report with errors");
-    command->add_option("MODEL", options->model, "a Hugging Face folder, a checkpoint, or a .gguf file")->required();
-    command->add_option("--data", options->data, "questions: JSON lines with problem and answer (or solution)")->required();
-    command->add_option("--samples", options->samples, "answers a question")->check(CLI::PositiveNumber)->capture_default_str();
-    command->add_option("--max-new", options->max_new, "tokens an answer")->check(CLI::PositiveNumber)->capture_default_str();
-    command->add_option("--temperature", options->temperature, "0: greedy")->check(CLI::NonNegativeNumber)->capture_default_str();
+    CLI::App* command =
+        app.add_subcommand("evaluate", "sample answers to questions, grade them, report with errors");
+    command->add_option("MODEL", options->model, "a Hugging Face folder, a checkpoint, or a .gguf file")
+        ->required();
+    command
+        ->add_option("--data", options->data, "questions: JSON lines with problem and answer (or solution)")
+        ->required();
+    command->add_option("--samples", options->samples, "answers a question")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--max-new", options->max_new, "tokens an answer")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
+    command->add_option("--temperature", options->temperature, "0: greedy")
+        ->check(CLI::NonNegativeNumber)
+        ->capture_default_str();
     command->add_option("--top-p", options->top_p)->check(CLI::Range(0.0, 1.0))->capture_default_str();
     command->add_option("--top-k", options->top_k, "0: off")->check(CLI::NonNegativeNumber);
-    command->add_option("--limit", options->limit, "first so many questions (0: all)")->check(CLI::NonNegativeNumber);
+    command->add_option("--limit", options->limit, "first so many questions (0: all)")
+        ->check(CLI::NonNegativeNumber);
     command->add_option("--answers", options->answers, "write every answer with its verdict to this file");
     const std::vector<std::string> rules{"boxed_last", "gsm8k_hash", "answer_line", "whole", "last_number"};
-    command->add_option("--rule", options->rule, "how the answer is found")->check(CLI::IsMember(rules))->capture_default_str();
-    command->add_option("--format-rule", options->format_rule, "what counts as the asked form (default: the rule)")->check(CLI::IsMember(rules));
+    command->add_option("--rule", options->rule, "how the answer is found")
+        ->check(CLI::IsMember(rules))
+        ->capture_default_str();
+    command
+        ->add_option("--format-rule", options->format_rule,
+                     "what counts as the asked form (default: the rule)")
+        ->check(CLI::IsMember(rules));
     command->add_option("--system", options->system, "system message");
     command->add_option("--instruction", options->instruction, "appended to every problem");
     command->add_flag("--thinking", options->thinking, "enable_thinking of the chat template");
     command->add_flag("--json", options->streams.json, "the report as one JSON object");
     command->add_flag("--quiet", options->streams.quiet, "no progress");
     add_device_options(*command, options->device);
-    command->footer("Example:\n  stillroom-cli evaluate resources/sample/student --data resources/sample/heldout.jsonl --max-new 64");
+    command->footer("Example:\n  stillroom-cli evaluate resources/sample/student --data "
+                    "resources/sample/heldout.jsonl --max-new 64");
     command->callback([options] { exit_with(evaluate(*options)); });
 }
 

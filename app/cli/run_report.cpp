@@ -22,7 +22,8 @@ std::string figure(const record::Metrics& metrics, const std::string& name, cons
 
 RunReport::RunReport(std::ostream& out, std::ostream& err, const formats::Recipe& recipe, bool quiet)
     : out_(out), err_(err), recipe_(recipe), quiet_(quiet), terminal_(isatty(STDERR_FILENO)) {
-    if (!quiet_ && !recipe.provenance.warning.empty()) err_ << "warning: " << recipe.provenance.warning << '\n';
+    if (!quiet_ && !recipe.provenance.warning.empty())
+        err_ << "warning: " << recipe.provenance.warning << '\n';
 }
 
 void RunReport::show(const session::Event& event) {
@@ -33,7 +34,8 @@ void RunReport::show(const session::Event& event) {
     if (const auto* notice = std::get_if<session::Notice>(&event)) {
         const bool failure = notice->kind == session::Notice::Kind::Failure;
         if (!failure && (!quiet_ || notice->kind == session::Notice::Kind::Warning)) {
-            err_ << (notice->kind == session::Notice::Kind::Warning ? "warning: " : "") << notice->text << '\n';
+            err_ << (notice->kind == session::Notice::Kind::Warning ? "warning: " : "") << notice->text
+                 << '\n';
         }
     } else if (const auto* recording = std::get_if<session::RecordingChanged>(&event)) {
         err_ << "warning: " << recording->text << '\n';
@@ -41,13 +43,16 @@ void RunReport::show(const session::Event& event) {
         show_evaluation(*evaluated->evaluation);
     } else if (const auto* done = std::get_if<session::StepDone>(&event)) {
         show_step(*done->step);
-    } else if (const auto* progress = std::get_if<session::PhaseProgress>(&event); progress && terminal_ && !quiet_) {
+    } else if (const auto* progress = std::get_if<session::PhaseProgress>(&event);
+               progress && terminal_ && !quiet_) {
         char bar[96];
-        std::snprintf(bar, sizeof bar, "\rstep %lld/%lld %-9s %3.0f %% %s\033[K", static_cast<long long>(progress->step),
-                      static_cast<long long>(recipe_.run.steps), progress->phase.c_str(), 100 * progress->done, progress->text.c_str());
+        std::snprintf(bar, sizeof bar, "\rstep %lld/%lld %-9s %3.0f %% %s\033[K",
+                      static_cast<long long>(progress->step), static_cast<long long>(recipe_.run.steps),
+                      progress->phase.c_str(), 100 * progress->done, progress->text.c_str());
         err_ << bar << std::flush;
         bar_drawn_ = true;
-    } else if (const auto* saved = std::get_if<session::CheckpointSaved>(&event); saved && !saved->checkpoint.removed && !quiet_) {
+    } else if (const auto* saved = std::get_if<session::CheckpointSaved>(&event);
+               saved && !saved->checkpoint.removed && !quiet_) {
         err_ << "checkpoint " << saved->checkpoint.folder << " (" << saved->checkpoint.kept_because << ")\n";
     }
 }
@@ -76,10 +81,11 @@ void RunReport::show_evaluation(const record::EvaluationRecord& evaluation) {
     if (!fresh) place->second.second = evaluation;
     if (quiet_) return;
     out_ << "eval " << evaluation.tag << " after step " << evaluation.step << ": "
-         << figure(evaluation.metrics, "eval_avg_at_n", "%.4f") << " +- " << figure(evaluation.metrics, "se_clustered", "%.4f")
-         << " SE over " << figure(evaluation.metrics, "questions", "%.0f") << " questions, format "
-         << figure(evaluation.metrics, "eval_format_rate") << ", truncated " << figure(evaluation.metrics, "eval_truncated_fraction")
-         << std::endl;
+         << figure(evaluation.metrics, "eval_avg_at_n", "%.4f") << " +- "
+         << figure(evaluation.metrics, "se_clustered", "%.4f") << " SE over "
+         << figure(evaluation.metrics, "questions", "%.0f") << " questions, format "
+         << figure(evaluation.metrics, "eval_format_rate") << ", truncated "
+         << figure(evaluation.metrics, "eval_truncated_fraction") << std::endl;
 }
 
 void RunReport::finish(const std::filesystem::path& run) {
@@ -87,11 +93,13 @@ void RunReport::finish(const std::filesystem::path& run) {
     out_ << '\n';
     for (const auto& [tag, pair] : evaluations_) {
         const auto& [before, after] = pair;
-        out_ << tag << ": " << figure(before.metrics, "eval_avg_at_n", "%.4f") << " before (step " << before.step << "), "
-             << figure(after.metrics, "eval_avg_at_n", "%.4f") << " after (step " << after.step << ")\n";
+        out_ << tag << ": " << figure(before.metrics, "eval_avg_at_n", "%.4f") << " before (step "
+             << before.step << "), " << figure(after.metrics, "eval_avg_at_n", "%.4f") << " after (step "
+             << after.step << ")\n";
     }
     for (const char* name : {"kl_reverse_exact", "overlap_top16", "entropy_student"}) {
-        if (last_step_.contains(name)) out_ << name << ": " << figure(first_step_, name) << " -> " << figure(last_step_, name) << '\n';
+        if (last_step_.contains(name))
+            out_ << name << ": " << figure(first_step_, name) << " -> " << figure(last_step_, name) << '\n';
     }
     out_ << "run: " << run.string() << std::endl;
 }

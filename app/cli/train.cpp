@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// train and resume: a recipe becomes a run folder. Both drive the engine through a Session, as the window does.
+// train and resume: a recipe becomes a run folder. Both drive the engine through a Session, as the window
+// does.
 #include "app/cli/command.h"
 #include "app/cli/commands.h"
 #include "app/cli/run_report.h"
@@ -16,7 +17,8 @@ namespace {
 std::atomic<int> signals_seen{0};
 void on_signal(int) { signals_seen.fetch_add(1); }
 
-// Runs to the end: prints events, turns the first signal into "finish this step, save", the second into "save now".
+// Runs to the end: prints events, turns the first signal into "finish this step, save", the second into "save
+// now".
 int follow(session::RunRequest request, bool quiet) {
     std::signal(SIGINT, on_signal);
     std::signal(SIGTERM, on_signal);
@@ -30,7 +32,8 @@ int follow(session::RunRequest request, bool quiet) {
         if (const int seen = signals_seen; seen > obeyed) {
             if (obeyed == 0) {
                 session.send(session::StopAfterStep{});
-                std::cerr << "\ninterrupted: finishing this step, then saving (once more: give the step up)\n";
+                std::cerr
+                    << "\ninterrupted: finishing this step, then saving (once more: give the step up)\n";
             } else {
                 session.send(session::StopNow{});
             }
@@ -67,7 +70,8 @@ int train(const Options& options, bool seed_given) {
     if (seed_given) recipe.run.seed = options.device.seed;
 
     session::RunRequest request;
-    request.run = options.out.empty() ? session::new_run_folder("runs", recipe.run.name) : std::filesystem::path(options.out);
+    request.run = options.out.empty() ? session::new_run_folder("runs", recipe.run.name)
+                                      : std::filesystem::path(options.out);
     request.recipe = std::move(recipe);
     request.device = options.device.device;
     request.dtype = options.device.dtype;
@@ -94,8 +98,10 @@ int resume(const Options& options) {
 }
 
 void add_common(CLI::App& command, Options& options) {
-    command.add_option("--set", options.settings, "section.key=value, over the recipe; may be given again")->allow_extra_args(false);
-    command.add_option("--steps", options.steps, "optimizer steps, over the recipe")->check(CLI::PositiveNumber);
+    command.add_option("--set", options.settings, "section.key=value, over the recipe; may be given again")
+        ->allow_extra_args(false);
+    command.add_option("--steps", options.steps, "optimizer steps, over the recipe")
+        ->check(CLI::PositiveNumber);
     command.add_option("--deadline", options.deadline, "2h30m after the start, or \"2026-12-24 18:00\"");
     command.add_flag("--quiet", options.quiet, "print errors only");
     add_device_options(command, options.device);

@@ -17,7 +17,8 @@ void add_version(CLI::App& app) {
         std::cout << "stillroom " << STILLROOM_VERSION << "\nLibTorch  " << TORCH_VERSION << "\nSQLite    "
                   << sqlite3_libversion() << "\nthreads   " << torch::get_num_threads() << '\n';
         if (!torch::cuda::is_available()) std::cout << "device    cpu (no CUDA device)\n";
-        for (int64_t i = 0; i < int64_t(torch::cuda::device_count()); ++i) std::cout << "device    cuda:" << i << '\n';
+        for (int64_t i = 0; i < int64_t(torch::cuda::device_count()); ++i)
+            std::cout << "device    cuda:" << i << '\n';
     });
 }
 

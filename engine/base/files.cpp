@@ -117,10 +117,13 @@ Result<void> sync_folder(const fs::path& folder) {
 namespace {
 
 fs::path partial_of(const fs::path& target) { return target.string() + ".partial"; }
-fs::path folder_of(const fs::path& file) { return file.has_parent_path() ? file.parent_path() : fs::path("."); }
+fs::path folder_of(const fs::path& file) {
+    return file.has_parent_path() ? file.parent_path() : fs::path(".");
+}
 
 Result<void> rename_synced(const fs::path& from, const fs::path& to) {
-    if (::rename(from.c_str(), to.c_str()) != 0) return system_error("cannot be renamed to " + to.string(), from);
+    if (::rename(from.c_str(), to.c_str()) != 0)
+        return system_error("cannot be renamed to " + to.string(), from);
     return sync_folder(folder_of(to));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Conversions between float and the two 16-bit formats, exact in one direction and round-to-nearest-even in the other.
+// Conversions between float and the two 16-bit formats, exact in one direction and round-to-nearest-even in
+// the other.
 #pragma once
 
 #include <bit>
@@ -34,7 +35,8 @@ constexpr uint16_t float_to_fp16(float value) {
     if (magnitude < 0x38800000u) {
         const int shift = 126 - int(magnitude >> 23);
         const uint32_t mantissa = (magnitude & 0x7fffffu) | 0x800000u;
-        const uint32_t rounded = mantissa >> shift, rest = mantissa & ((1u << shift) - 1), half = 1u << (shift - 1);
+        const uint32_t rounded = mantissa >> shift, rest = mantissa & ((1u << shift) - 1),
+                       half = 1u << (shift - 1);
         return uint16_t(sign | (rounded + (rest > half || (rest == half && (rounded & 1u)))));
     }
     const uint32_t rebased = magnitude - (112u << 23);

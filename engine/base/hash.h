@@ -20,13 +20,13 @@ Result<std::string> sha256_of_file(const std::filesystem::path& file);
 
 /// SHA-256 of content that arrives in pieces.
 class Sha256 {
-  public:
+public:
     Sha256();
     ~Sha256();
     void add(const void* bytes, size_t count);
     std::string hex();
 
-  private:
+private:
     struct State;
     std::unique_ptr<State> state_;
 };

@@ -13,7 +13,7 @@ namespace stillroom {
 
 template <typename T>
 class BoundedQueue {
-  public:
+public:
     explicit BoundedQueue(size_t capacity) : capacity_(capacity) {}
 
     /// False, and nothing taken, where the item would pass the capacity or the queue is closed.
@@ -53,7 +53,7 @@ class BoundedQueue {
         return used_;
     }
 
-  private:
+private:
     std::optional<T> take() {
         if (items_.empty()) return std::nullopt;
         auto [item, cost] = std::move(items_.front());

@@ -16,7 +16,8 @@ size_t edit_distance(std::string_view a, std::string_view b) {
                 cost[i][j] = i + j;
                 continue;
             }
-            cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
+            cost[i][j] = std::min(
+                {cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] != b[j - 1])});
             if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
                 cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
             }
@@ -36,8 +37,8 @@ size_t utf8_character(std::string_view bytes) {
         if ((byte(i) & 0xc0) != 0x80) return 0;
     }
     const unsigned char second = byte(1);
-    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) || (first == 0xf0 && second < 0x90) ||
-        (first == 0xf4 && second > 0x8f)) {
+    if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
+        (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {
         return 0;
     }
     return length;

@@ -9,8 +9,8 @@
 
 namespace stillroom {
 
-/// The candidate with the fewest edits (insert, delete, replace, swap of neighbours) to `word`; empty if all are far
-/// (more than a third of the word's length, at least 2).
+/// The candidate with the fewest edits (insert, delete, replace, swap of neighbours) to `word`; empty if all
+/// are far (more than a third of the word's length, at least 2).
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 std::string join(std::span<const std::string> parts, std::string_view separator);

@@ -133,8 +133,8 @@ record::Metrics score(const std::vector<record::EvaluationAnswer>& answers) {
 
 Result<record::EvaluationRecord> evaluate(rollout::Generator& generator, const model::Model& model,
                                           const teacher::PromptBuilder& prompts,
-                                          const std::vector<data::Example>& questions, const Protocol& protocol,
-                                          const EvaluationProgress& progress) {
+                                          const std::vector<data::Example>& questions,
+                                          const Protocol& protocol, const EvaluationProgress& progress) {
     const auto started = std::chrono::steady_clock::now();
     std::vector<rollout::Request> requests;
     std::vector<std::vector<int32_t>> ids;

@@ -8,7 +8,9 @@
 namespace stillroom::kernels {
 
 namespace {
-c10::DeviceIndex index_of(torch::Device device) { return device.has_index() ? device.index() : c10::DeviceIndex(0); }
+c10::DeviceIndex index_of(torch::Device device) {
+    return device.has_index() ? device.index() : c10::DeviceIndex(0);
+}
 } // namespace
 
 DeviceMemory device_memory(torch::Device device) {

@@ -8,8 +8,8 @@
 namespace stillroom::kernels {
 
 struct DeviceMemory {
-    int64_t free = 0, capacity = 0;          // of the device, bytes
-    int64_t allocated_peak = 0;              // of this process's tensors since the last reset
+    int64_t free = 0, capacity = 0; // of the device, bytes
+    int64_t allocated_peak = 0;     // of this process's tensors since the last reset
     int64_t reserved_peak = 0;
 };
 

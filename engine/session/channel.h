@@ -11,7 +11,7 @@
 namespace stillroom::session {
 
 class Channel {
-  public:
+public:
     void post_command(Command command) {
         const std::lock_guard lock(mutex_);
         commands_.push_back(std::move(command));
@@ -57,7 +57,7 @@ class Channel {
         return ended_ && events_.empty();
     }
 
-  private:
+private:
     template <typename T>
     static std::optional<T> take(std::deque<T>& queue) {
         if (queue.empty()) return std::nullopt;

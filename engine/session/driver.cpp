@@ -48,7 +48,8 @@ Result<void> RunDriver::fail(const Error& error) {
     say(Notice::Kind::Failure, error.message());
     enter(Failed, error.message());
     if (recorder_) {
-        if (auto closed = recorder_->close(std::chrono::seconds(10)); !closed) say(Notice::Kind::Warning, closed.error().message());
+        if (auto closed = recorder_->close(std::chrono::seconds(10)); !closed)
+            say(Notice::Kind::Warning, closed.error().message());
     }
     return error;
 }
@@ -72,11 +73,12 @@ Result<void> RunDriver::prepare() {
         std::error_code code;
         fs::create_directories(request_.run.parent_path().empty() ? "." : request_.run.parent_path(), code);
         if (!fs::create_directory(request_.run, code)) {
-            return Error{code ? "cannot be created: " + code.message() : "exists already", request_.run.string(),
-                         "choose another --out, or resume it"};
+            return Error{code ? "cannot be created: " + code.message() : "exists already",
+                         request_.run.string(), "choose another --out, or resume it"};
         }
     }
-    if (auto written = write_file(request_.run / "recipe.toml", formats::to_toml(recipe)); !written) return written;
+    if (auto written = write_file(request_.run / "recipe.toml", formats::to_toml(recipe)); !written)
+        return written;
     log_.open(request_.run / "log.txt", std::ios::app);
 
     record::RunDescription description;
@@ -86,7 +88,8 @@ Result<void> RunDriver::prepare() {
     description.steps_planned = recipe.run.steps;
     description.settings = formats::flattened(recipe);
     const bool has_store = fs::exists(request_.run / "run.sqlite");
-    auto store = has_store ? record::RunStore::open(request_.run) : record::RunStore::create(request_.run, description);
+    auto store = has_store ? record::RunStore::open(request_.run)
+                           : record::RunStore::create(request_.run, description);
     if (!store) return store.error();
     store->set_byte_budget(recipe.record.byte_budget);
     if (has_store) {
@@ -103,8 +106,9 @@ Result<void> RunDriver::prepare() {
     enter(Preparing, "Loading");
     for (const auto& warning : warnings) say(Notice::Kind::Warning, warning);
 
-    auto trainer = train::Trainer::create(recipe, request_.device, request_.dtype,
-                                          [&](const std::string& text) { say(Notice::Kind::Information, text); });
+    auto trainer =
+        train::Trainer::create(recipe, request_.device, request_.dtype,
+                               [&](const std::string& text) { say(Notice::Kind::Information, text); });
     if (!trainer) return trainer.error();
     trainer_ = std::move(*trainer);
     if (!newest.folder.empty()) {
@@ -120,7 +124,8 @@ Result<void> RunDriver::prepare() {
         for (const auto& [step, folder] : train::checkpoints_of(request_.run)) {
             checkpoints_[step] = {step, fs::relative(folder, request_.run).string()};
         }
-        say(Notice::Kind::Information, "Resumed after step " + std::to_string(step_) + " from " + newest.folder.string());
+        say(Notice::Kind::Information,
+            "Resumed after step " + std::to_string(step_) + " from " + newest.folder.string());
     }
     if (!recipe.evaluation.data.empty()) {
         formats::DataSection section = recipe.data;
@@ -170,7 +175,8 @@ Result<void> RunDriver::run_step() {
     }
     ++step_;
     longest_step_ = std::max(longest_step_, report->metrics["time_step"]);
-    for (const auto& warning : report->warnings) say(Notice::Kind::Warning, "step " + std::to_string(step_) + ": " + warning);
+    for (const auto& warning : report->warnings)
+        say(Notice::Kind::Warning, "step " + std::to_string(step_) + ": " + warning);
     record_step(*report);
     return {};
 }
@@ -185,9 +191,11 @@ void RunDriver::record_step(train::StepReport& report) {
     step->metrics = std::move(report.metrics);
     const auto status = recorder_->status();
     step->metrics["recorder_backlog"] = double(status.backlog_bytes);
-    step->metrics["recorder_dropped"] = double(status.dropped.top16 + status.dropped.tokens + status.dropped.texts);
+    step->metrics["recorder_dropped"] =
+        double(status.dropped.top16 + status.dropped.tokens + status.dropped.texts);
     std::error_code code;
-    if (const auto space = fs::space(request_.run, code); !code) step->metrics["disk_free"] = double(space.available);
+    if (const auto space = fs::space(request_.run, code); !code)
+        step->metrics["disk_free"] = double(space.available);
 
     if (request_.recipe.record.top16) {
         record::choose_top16(report.rollouts, request_.recipe.run.seed);
@@ -200,7 +208,8 @@ void RunDriver::record_step(train::StepReport& report) {
     }
     recorder_->post(std::move(group));
     watch_recorder();
-    channel_.post_event(StepDone{step, std::make_shared<const std::vector<record::RolloutRecord>>(std::move(report.rollouts))});
+    channel_.post_event(StepDone{
+        step, std::make_shared<const std::vector<record::RolloutRecord>>(std::move(report.rollouts))});
 }
 
 Result<void> RunDriver::pause() {
@@ -231,7 +240,8 @@ Result<void> RunDriver::finish_up() {
     if (stopped) enter(Stopping, "Stopping after step " + std::to_string(step_));
     if (!stopped && !questions_.examples.empty() && evaluated_step_ != step_) evaluate();
     if (saved_step_ != step_ && !save()) {
-        return Error{"the last checkpoint could not be saved; the newest one is of step " + std::to_string(std::max<int64_t>(0, saved_step_)),
+        return Error{"the last checkpoint could not be saved; the newest one is of step " +
+                         std::to_string(std::max<int64_t>(0, saved_step_)),
                      request_.run.string(), "make room and resume the run"};
     }
     if (request_.recipe.checkpoint.export_at_end && !stopped) {
@@ -281,17 +291,22 @@ void RunDriver::enter(record::RunState next, const std::string& text) {
     const record::RunState from = state_;
     if (from != next && !may_follow(from, next)) {
         // An illegal transition is a fault of this program; the run itself need not suffer for it.
-        say(Notice::Kind::Warning, "state " + record::to_string(from) + " should not be followed by " + record::to_string(next));
+        say(Notice::Kind::Warning,
+            "state " + record::to_string(from) + " should not be followed by " + record::to_string(next));
     }
     state_ = next;
     if (recorder_) recorder_->post(record::StateRecord{next, step_, text});
     channel_.post_event(StateChanged{from, next, step_, text});
-    if (log_) log_ << record::clock_text(now()) << "  " << record::to_string(next) << (text.empty() ? "" : ": ") << text << std::endl;
+    if (log_)
+        log_ << record::clock_text(now()) << "  " << record::to_string(next) << (text.empty() ? "" : ": ")
+             << text << std::endl;
 }
 
 void RunDriver::say(Notice::Kind kind, const std::string& text) {
     channel_.post_event(Notice{kind, step_, text});
-    const char* word = kind == Notice::Kind::Warning ? "warning" : kind == Notice::Kind::Failure ? "failure" : "info";
+    const char* word = kind == Notice::Kind::Warning   ? "warning"
+                       : kind == Notice::Kind::Failure ? "failure"
+                                                       : "info";
     if (recorder_) recorder_->post(record::EventRecord{step_, word, text, now()});
     if (log_) log_ << record::clock_text(now()) << "  " << word << ": " << text << std::endl;
 }
@@ -300,7 +315,8 @@ void RunDriver::watch_recorder() {
     const auto status = recorder_->status();
     if (status.writing == recording_) return;
     recording_ = status.writing;
-    channel_.post_event(RecordingChanged{recording_, recording_ ? "recording again" : "recording fails, training goes on: " + status.fault});
+    channel_.post_event(RecordingChanged{
+        recording_, recording_ ? "recording again" : "recording fails, training goes on: " + status.fault});
 }
 
 } // namespace stillroom::session

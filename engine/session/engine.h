@@ -27,14 +27,14 @@ struct Session::Engine {
 
 /// One run. Made on the engine thread; everything happens in execute().
 class RunDriver {
-  public:
+public:
     RunDriver(RunRequest request, Channel& channel, std::atomic<record::RunState>& state)
         : request_(std::move(request)), channel_(channel), state_(state) {}
 
     /// Runs to the end. An error is what ended the run; it is recorded already.
     Result<void> execute();
 
-  private:
+private:
     Result<void> prepare();
     Result<void> train();
     Result<void> finish_up();
@@ -69,19 +69,21 @@ class RunDriver {
     std::unique_ptr<train::Trainer> trainer_;
     std::unique_ptr<record::Recorder> recorder_;
     std::ofstream log_;
-    data::Dataset questions_; // of the evaluation
-    std::map<int64_t, double> scores_; // of evaluated steps, by the recipe's metric
+    data::Dataset questions_;                                 // of the evaluation
+    std::map<int64_t, double> scores_;                        // of evaluated steps, by the recipe's metric
     std::map<int64_t, record::CheckpointRecord> checkpoints_; // that stand on disk
 
-    int64_t step_ = 0;         // the last finished step
+    int64_t step_ = 0; // the last finished step
     int64_t saved_step_ = -1, evaluated_step_ = -1;
-    double started_ = 0;       // unix seconds of this session's start
-    double wall_before_ = 0, active_before_ = 0, paused_seconds_ = 0; // of earlier sessions; of this one's pauses
-    double deadline_ = 0;      // unix seconds; 0: none
+    double started_ = 0; // unix seconds of this session's start
+    double wall_before_ = 0, active_before_ = 0,
+           paused_seconds_ = 0; // of earlier sessions; of this one's pauses
+    double deadline_ = 0;       // unix seconds; 0: none
     double longest_step_ = 0, longest_save_ = 0, longest_evaluation_ = 0;
     double last_progress_ = 0;
     int64_t activity_ = 0;
-    bool pause_wanted_ = false, stop_wanted_ = false, stop_now_ = false, save_wanted_ = false, evaluation_wanted_ = false;
+    bool pause_wanted_ = false, stop_wanted_ = false, stop_now_ = false, save_wanted_ = false,
+         evaluation_wanted_ = false;
     bool recording_ = true;
     std::string end_reason_;
 };

@@ -27,7 +27,8 @@ torch::Tensor text_logprobs(const model::Model& model) {
         const auto ids = model.tokenizer->encode(text);
         const std::vector<std::vector<int32_t>> sequence{{ids.begin(), ids.end()}};
         const auto pack = model::Pack::of(sequence, model.device());
-        const auto hidden = model::forward(model, pack.ids, pack.positions, model::causal_attention(pack, model.config));
+        const auto hidden =
+            model::forward(model, pack.ids, pack.positions, model::causal_attention(pack, model.config));
         const auto logprobs = model::logits(hidden, model.head()).log_softmax(-1);
         all.push_back(logprobs.slice(0, 0, -1).gather(1, pack.ids.slice(0, 1).unsqueeze(1)).squeeze(1));
     }
@@ -35,7 +36,8 @@ torch::Tensor text_logprobs(const model::Model& model) {
 }
 
 std::string card(const train::CheckpointNote& note, const formats::Recipe& recipe) {
-    std::string text = "# " + note.run + ", step " + std::to_string(note.step) + "\n\nExported by Stillroom.\n\n";
+    std::string text =
+        "# " + note.run + ", step " + std::to_string(note.step) + "\n\nExported by Stillroom.\n\n";
     const auto line = [&](const char* what, const std::string& value) {
         if (!value.empty()) text += std::string("- ") + what + ": " + value + "\n";
     };
@@ -49,7 +51,8 @@ std::string card(const train::CheckpointNote& note, const formats::Recipe& recip
 
 } // namespace
 
-Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::path& to, const std::string& dtype) {
+Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::path& to,
+                                   const std::string& dtype) {
     fs::path checkpoint;
     if (step >= 0) {
         checkpoint = train::checkpoint_folder(run, step);
@@ -67,7 +70,9 @@ Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::
     if (!model) return model.error();
     const bool bf16 = dtype == "bf16" || (dtype == "auto" && model->config.dtype == "bfloat16");
     const auto written = write_folder(to, [&](const fs::path& partial) -> Result<void> {
-        if (auto saved = model::save_model(*model, partial, bf16 ? torch::kBFloat16 : torch::kFloat32); !saved) return saved;
+        if (auto saved = model::save_model(*model, partial, bf16 ? torch::kBFloat16 : torch::kFloat32);
+            !saved)
+            return saved;
         return write_file(partial / "README.md", card(*note, *recipe));
     });
     if (!written) return written.error();
@@ -82,9 +87,12 @@ Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::
         // Weights rounded to bf16 move a log-prob by a few hundredths of its size; the same type by nothing.
         const double allowed = bf16 && model->config.dtype != "bfloat16" ? 0.5 : 0;
         if (!(exported.largest_difference <= allowed)) {
-            return Error{"loads with other log-probs than its checkpoint (by " + std::to_string(exported.largest_difference) + " nats)", to.string()};
+            return Error{"loads with other log-probs than its checkpoint (by " +
+                             std::to_string(exported.largest_difference) + " nats)",
+                         to.string()};
         }
-        for (const auto& entry : fs::recursive_directory_iterator(to)) exported.bytes += entry.is_regular_file() ? int64_t(entry.file_size()) : 0;
+        for (const auto& entry : fs::recursive_directory_iterator(to))
+            exported.bytes += entry.is_regular_file() ? int64_t(entry.file_size()) : 0;
         return exported;
     }();
     if (!verified) {

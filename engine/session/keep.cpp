@@ -38,11 +38,12 @@ Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag
     protocol.template_sha256 = sha256(student.tokenizer->chat_template());
     protocol.dtype = student.dtype() == torch::kBFloat16 ? "bf16" : "fp32";
     for (const auto& question : questions_.examples) protocol.question_ids.push_back(question.id);
-    auto evaluated = eval::evaluate(trainer_->generator(), student, trainer_->prompts(), questions_.examples, protocol,
-                                    [&](int64_t finished, int64_t total, int64_t tokens) {
-                                        return report_progress(train::Phase::Evaluate, double(finished) / double(total),
-                                                               std::to_string(finished) + " of " + std::to_string(total) + " samples");
-                                    });
+    auto evaluated = eval::evaluate(
+        trainer_->generator(), student, trainer_->prompts(), questions_.examples, protocol,
+        [&](int64_t finished, int64_t total, int64_t tokens) {
+            return report_progress(train::Phase::Evaluate, double(finished) / double(total),
+                                   std::to_string(finished) + " of " + std::to_string(total) + " samples");
+        });
     trainer_->release_generation();
     if (!evaluated) return evaluated;
     evaluated->step = step_;
@@ -69,13 +70,15 @@ void RunDriver::evaluate() {
             evaluated->metrics["proxy_se"] = evaluated->metrics["se_clustered"];
             if (!stop_now_) {
                 evaluated_step_ = step_;
-                if (const auto score = evaluated->metrics.find(request_.recipe.checkpoint.metric); score != evaluated->metrics.end()) {
+                if (const auto score = evaluated->metrics.find(request_.recipe.checkpoint.metric);
+                    score != evaluated->metrics.end()) {
                     scores_[step_] = score->second;
                 }
             }
         }
         recorder_->post(*evaluated);
-        channel_.post_event(EvaluationDone{std::make_shared<const record::EvaluationRecord>(std::move(*evaluated))});
+        channel_.post_event(
+            EvaluationDone{std::make_shared<const record::EvaluationRecord>(std::move(*evaluated))});
         if (stop_now_) break;
     }
     longest_evaluation_ = std::max(longest_evaluation_, now() - since);
@@ -101,7 +104,8 @@ bool RunDriver::save() {
     }
     const auto saved = train::save_checkpoint(*trainer_, request_.run, note);
     if (!saved) {
-        say(Notice::Kind::Warning, "checkpoint of step " + std::to_string(step_) + " not saved: " + saved.error().message());
+        say(Notice::Kind::Warning,
+            "checkpoint of step " + std::to_string(step_) + " not saved: " + saved.error().message());
         enter(before, "");
         return false;
     }
@@ -142,7 +146,9 @@ void RunDriver::retain() {
             std::error_code code;
             fs::rename(folder, doomed, code);
             fs::remove_all(code ? folder : doomed, code);
-            if (code) say(Notice::Kind::Warning, "old checkpoint not removed: " + folder.string() + ": " + code.message());
+            if (code)
+                say(Notice::Kind::Warning,
+                    "old checkpoint not removed: " + folder.string() + ": " + code.message());
         }
         if (changed) {
             recorder_->post(checkpoint);

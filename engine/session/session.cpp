@@ -25,7 +25,9 @@ void Session::start(RunRequest request) {
 }
 
 void Session::send(Command command) { engine_->channel.post_command(std::move(command)); }
-std::optional<Event> Session::next_event(std::chrono::milliseconds timeout) { return engine_->channel.next_event(timeout); }
+std::optional<Event> Session::next_event(std::chrono::milliseconds timeout) {
+    return engine_->channel.next_event(timeout);
+}
 bool Session::over() const { return engine_->channel.over(); }
 record::RunState Session::state() const { return engine_->state; }
 
@@ -57,14 +59,15 @@ Result<double> deadline_time(const std::string& text, double started) {
             used = 0;
         }
         const size_t unit = at + used;
-        const double length = unit >= text.size()  ? 0
-                              : text[unit] == 'd'  ? 86400
-                              : text[unit] == 'h'  ? 3600
-                              : text[unit] == 'm'  ? 60
-                              : text[unit] == 's'  ? 1
-                                                   : 0;
+        const double length = unit >= text.size() ? 0
+                              : text[unit] == 'd' ? 86400
+                              : text[unit] == 'h' ? 3600
+                              : text[unit] == 'm' ? 60
+                              : text[unit] == 's' ? 1
+                                                  : 0;
         if (used == 0 || length == 0 || amount < 0) {
-            return Error{"deadline \"" + text + "\" is neither a time like 2h30m nor a date like 2026-12-24 18:00"};
+            return Error{"deadline \"" + text +
+                         "\" is neither a time like 2h30m nor a date like 2026-12-24 18:00"};
         }
         seconds += amount * length;
         at = unit + 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The engine thread: commands in, events out. The command line and the window drive a run through this alone; what
-// crosses are plain structs, with no torch and no Qt.
+// The engine thread: commands in, events out. The command line and the window drive a run through this alone;
+// what crosses are plain structs, with no torch and no Qt.
 #pragma once
 
 #include "base/result.h"
@@ -17,7 +17,8 @@
 
 namespace stillroom::session {
 
-/// What to run. `run` is the run's folder: made by a new run (never an existing one), opened by a resumed one.
+/// What to run. `run` is the run's folder: made by a new run (never an existing one), opened by a resumed
+/// one.
 struct RunRequest {
     formats::Recipe recipe;
     std::filesystem::path run;
@@ -27,13 +28,13 @@ struct RunRequest {
 };
 
 // Commands. Each takes effect at the next point where it can.
-struct Pause {};          // after this step; the weights stay on the device
-struct Resume {};         // from pausing or paused
-struct StopAfterStep {};  // finish the step, save, end as `stopped`
-struct StopNow {};        // give the step up, save what the last finished step left, end as `stopped`
-struct KeepRunning {};    // takes a pause or a stop back that hasn't taken effect
-struct SaveNow {};        // a checkpoint at the end of this step (at once when paused)
-struct EvaluateNow {};    // the proxy, likewise
+struct Pause {};         // after this step; the weights stay on the device
+struct Resume {};        // from pausing or paused
+struct StopAfterStep {}; // finish the step, save, end as `stopped`
+struct StopNow {};       // give the step up, save what the last finished step left, end as `stopped`
+struct KeepRunning {};   // takes a pause or a stop back that hasn't taken effect
+struct SaveNow {};       // a checkpoint at the end of this step (at once when paused)
+struct EvaluateNow {};   // the proxy, likewise
 using Command = std::variant<Pause, Resume, StopAfterStep, StopNow, KeepRunning, SaveNow, EvaluateNow>;
 
 // Events, in the order in which things happened.
@@ -67,20 +68,22 @@ struct RecordingChanged {
     bool working = true;
     std::string text; // what failed, how much waits in memory
 };
-using Event = std::variant<StateChanged, PhaseProgress, StepDone, EvaluationDone, CheckpointSaved, Notice, RecordingChanged>;
+using Event = std::variant<StateChanged, PhaseProgress, StepDone, EvaluationDone, CheckpointSaved, Notice,
+                           RecordingChanged>;
 
 class Session {
-  public:
+public:
     Session();
     /// Stops what runs as StopAfterStep does, and waits for it.
     ~Session();
 
-    /// Starts the engine thread on one run and returns at once. A session runs one run after another, never two.
+    /// Starts the engine thread on one run and returns at once. A session runs one run after another, never
+    /// two.
     void start(RunRequest request);
     void send(Command command);
 
-    /// The next event; nothing after `timeout`, or when the run has ended and every event was taken. The queue is
-    /// bounded: PhaseProgress is left out where the reader is slow, nothing else ever is.
+    /// The next event; nothing after `timeout`, or when the run has ended and every event was taken. The
+    /// queue is bounded: PhaseProgress is left out where the reader is slow, nothing else ever is.
     std::optional<Event> next_event(std::chrono::milliseconds timeout);
     /// Whether the run has ended and every event was taken.
     bool over() const;
@@ -89,7 +92,7 @@ class Session {
     /// Waits for the engine thread. The error that ended the run, if it failed.
     Result<void> wait();
 
-  private:
+private:
     struct Engine;
     std::unique_ptr<Engine> engine_;
 };
@@ -97,7 +100,8 @@ class Session {
 /// A folder below `runs` for a new run of this name: the name, or name-2, name-3 where that exists.
 std::filesystem::path new_run_folder(const std::filesystem::path& runs, const std::string& name);
 
-/// "2h30m", "45s", "90m", "1d2h" in seconds from `started`, or "2026-12-24 18:00" local time: as unix seconds.
+/// "2h30m", "45s", "90m", "1d2h" in seconds from `started`, or "2026-12-24 18:00" local time: as unix
+/// seconds.
 Result<double> deadline_time(const std::string& text, double started);
 
 } // namespace stillroom::session

@@ -13,7 +13,9 @@ namespace {
 
 Result<PromptSide> side_of(const text::Tokenizer& tokenizer, const char* whose, int64_t limit) {
     auto chat = text::ChatTemplate::of(tokenizer);
-    if (!chat) return Error{chat.error().message(), std::string("the ") + whose + "'s tokenizer", "add a chat_template.jinja to its folder"};
+    if (!chat)
+        return Error{chat.error().message(), std::string("the ") + whose + "'s tokenizer",
+                     "add a chat_template.jinja to its folder"};
     return PromptSide{&tokenizer, std::move(*chat), limit};
 }
 
@@ -21,8 +23,8 @@ Result<PromptSide> side_of(const text::Tokenizer& tokenizer, const char* whose, 
 Result<int64_t> prompt_limit(int64_t asked, int64_t context, int64_t max_new, const char* whose) {
     const int64_t room = context - max_new;
     if (room < 1) {
-        return Error{"rollout.max_new " + std::to_string(max_new) + " leaves no room for a prompt in the " + whose +
-                     "'s context of " + std::to_string(context) + " tokens"};
+        return Error{"rollout.max_new " + std::to_string(max_new) + " leaves no room for a prompt in the " +
+                     whose + "'s context of " + std::to_string(context) + " tokens"};
     }
     return asked > 0 ? std::min(asked, room) : room;
 }
@@ -34,26 +36,30 @@ Result<std::vector<int32_t>> ids_of(const PromptSide& side, const nlohmann::json
 }
 
 // What the template appends for the answer to begin: the rendered text with it, less that without.
-Result<std::vector<int32_t>> generation_prefix(const PromptSide& side, const nlohmann::json& messages, bool thinking) {
+Result<std::vector<int32_t>> generation_prefix(const PromptSide& side, const nlohmann::json& messages,
+                                               bool thinking) {
     auto with = text::render(*side.chat, messages, true, thinking);
     auto without = text::render(*side.chat, messages, false, thinking);
     if (!with) return with.error();
     if (!without) return without.error();
-    if (!with->starts_with(*without)) return std::vector<int32_t>{}; // the template rewrites the turn: no prefix to compare
+    if (!with->starts_with(*without))
+        return std::vector<int32_t>{}; // the template rewrites the turn: no prefix to compare
     return side.tokenizer->encode(with->substr(without->size()));
 }
 
 } // namespace
 
 Result<PromptBuilder> PromptBuilder::make(const formats::Recipe& recipe, const text::Tokenizer& student,
-                                          int64_t student_context, const text::Tokenizer& teacher, int64_t teacher_context,
-                                          int64_t end_token) {
+                                          int64_t student_context, const text::Tokenizer& teacher,
+                                          int64_t teacher_context, int64_t end_token) {
     PromptBuilder builder;
     builder.recipe_ = recipe;
     builder.end_token_ = end_token;
-    const auto student_limit = prompt_limit(recipe.data.max_prompt, student_context, recipe.rollout.max_new, "student");
+    const auto student_limit =
+        prompt_limit(recipe.data.max_prompt, student_context, recipe.rollout.max_new, "student");
     if (!student_limit) return student_limit.error();
-    const auto teacher_limit = prompt_limit(recipe.teacher.max_prompt, teacher_context, recipe.rollout.max_new, "teacher");
+    const auto teacher_limit =
+        prompt_limit(recipe.teacher.max_prompt, teacher_context, recipe.rollout.max_new, "teacher");
     if (!teacher_limit) return teacher_limit.error();
     auto student_side = side_of(student, "student", *student_limit);
     if (!student_side) return student_side.error();
@@ -111,7 +117,8 @@ Result<PreparedPrompt> PromptBuilder::build(const data::Example& example, bool w
                 prompt.dropped = text.error().what;
                 return prompt;
             }
-            auto ids = ids_of(side, data::messages_with(example, data, text->text), sft ? data.thinking : teacher.thinking);
+            auto ids = ids_of(side, data::messages_with(example, data, text->text),
+                              sft ? data.thinking : teacher.thinking);
             if (!ids) return ids.error();
             prompt.shortened = text->shortened;
             const int64_t over = int64_t(ids->size()) - side.limit;
@@ -121,10 +128,12 @@ Result<PreparedPrompt> PromptBuilder::build(const data::Example& example, bool w
             }
             const int64_t kept = keep.value_or(int64_t(example.solution.size()));
             if (kept == 0 || attempt > 16) {
-                prompt.dropped = "the teacher's prompt is longer than " + std::to_string(side.limit) + " tokens without the solution";
+                prompt.dropped = "the teacher's prompt is longer than " + std::to_string(side.limit) +
+                                 " tokens without the solution";
                 return prompt;
             }
-            // A token is rarely shorter than a character: taking out `over` of them, and more each time, converges.
+            // A token is rarely shorter than a character: taking out `over` of them, and more each time,
+            // converges.
             keep = std::max<int64_t>(0, kept - over * (attempt + 1) - 1);
         }
         if (sft) prompt.teacher_ids = prompt.student_ids;
@@ -148,22 +157,23 @@ Result<PromptBuilder::Prefixes> PromptBuilder::generation_prefixes(const data::E
     return Prefixes{std::move(*student), std::move(*teacher)};
 }
 
-Result<int64_t> common_vocabulary(const text::Tokenizer& student, int64_t student_rows, const text::Tokenizer& teacher,
-                                  int64_t teacher_rows) {
+Result<int64_t> common_vocabulary(const text::Tokenizer& student, int64_t student_rows,
+                                  const text::Tokenizer& teacher, int64_t teacher_rows) {
     const auto different = text::differences(student, teacher, 5);
     if (!different.empty()) {
         std::string shown;
         for (const auto& token : different) {
-            shown += (shown.empty() ? "" : "; ") + std::to_string(token.id) + " is " + quoted(token.first.value_or("(none)"), 20) +
-                     " and " + quoted(token.second.value_or("(none)"), 20);
+            shown += (shown.empty() ? "" : "; ") + std::to_string(token.id) + " is " +
+                     quoted(token.first.value_or("(none)"), 20) + " and " +
+                     quoted(token.second.value_or("(none)"), 20);
         }
         return Error{"the vocabularies of student and teacher differ: id " + shown, "teacher.model",
                      "choose a teacher with the student's tokenizer"};
     }
     const int64_t known = std::min(student.size(), teacher.size());
     if (known > student_rows || known > teacher_rows) {
-        return Error{"the tokenizers know " + std::to_string(known) + " ids, the heads have " + std::to_string(student_rows) +
-                         " and " + std::to_string(teacher_rows) + " rows",
+        return Error{"the tokenizers know " + std::to_string(known) + " ids, the heads have " +
+                         std::to_string(student_rows) + " and " + std::to_string(teacher_rows) + " rows",
                      "teacher.model"};
     }
     return known;

@@ -9,11 +9,16 @@ namespace stillroom::teacher {
 
 std::string to_string(Kind kind) {
     switch (kind) {
-    case Kind::None: return "none";
-    case Kind::Separate: return "separate";
-    case Kind::SelfFrozen: return "self_frozen";
-    case Kind::SelfEma: return "self_ema";
-    case Kind::SelfLive: return "self_live";
+    case Kind::None:
+        return "none";
+    case Kind::Separate:
+        return "separate";
+    case Kind::SelfFrozen:
+        return "self_frozen";
+    case Kind::SelfEma:
+        return "self_ema";
+    case Kind::SelfLive:
+        return "self_live";
     }
     return {};
 }
@@ -22,7 +27,8 @@ Result<Kind> parse_kind(const std::string& name) {
     for (const Kind kind : {Kind::None, Kind::Separate, Kind::SelfFrozen, Kind::SelfEma, Kind::SelfLive}) {
         if (to_string(kind) == name) return kind;
     }
-    return Error{"unknown teacher kind \"" + name + "\", expected none, separate, self_frozen, self_ema or self_live"};
+    return Error{"unknown teacher kind \"" + name +
+                 "\", expected none, separate, self_frozen, self_ema or self_live"};
 }
 
 Teacher Teacher::separate(model::Model weights) {

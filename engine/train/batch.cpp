@@ -12,9 +12,12 @@ namespace {
 
 const std::vector<int32_t>& prompt_of(const Sequence& sequence, Side side) {
     switch (side) {
-    case Side::Student: return sequence.prompt->student_ids;
-    case Side::Teacher: return sequence.prompt->teacher_ids;
-    case Side::TeacherWithoutAnswer: return sequence.prompt->teacher_plain_ids;
+    case Side::Student:
+        return sequence.prompt->student_ids;
+    case Side::Teacher:
+        return sequence.prompt->teacher_ids;
+    case Side::TeacherWithoutAnswer:
+        return sequence.prompt->teacher_plain_ids;
     }
     return sequence.prompt->student_ids;
 }
@@ -28,28 +31,32 @@ ResponseRows ResponseRows::of(const std::vector<Sequence>& sequences, const form
     for (const Sequence& sequence : sequences) {
         std::vector<float> weight(size_t(sequence.length()), 1.0f);
         const bool dropped = rollout.truncated_rows == "drop" && sequence.truncated();
-        const int64_t skipped = dropped ? sequence.length() : std::min(objective.skip_first, sequence.length());
+        const int64_t skipped =
+            dropped ? sequence.length() : std::min(objective.skip_first, sequence.length());
         std::fill_n(weight.begin(), skipped, 0.0f);
         lengths.push_back(sequence.length() - skipped);
         rows.n_global += lengths.back();
         rows.live_sequences += lengths.back() > 0;
         rows.weight.push_back(std::move(weight));
     }
-    const auto scales = objective::row_scales(objective.reduction, lengths, rows.n_global, rows.live_sequences, rollout.max_new);
+    const auto scales = objective::row_scales(objective.reduction, lengths, rows.n_global,
+                                              rows.live_sequences, rollout.max_new);
     for (size_t b = 0; b < sequences.size(); ++b) {
         rows.scale.emplace_back(rows.weight[b].size(), scales[b]);
     }
     return rows;
 }
 
-std::vector<std::vector<int64_t>> micro_batches(const std::vector<Sequence>& sequences, int64_t micro_tokens) {
+std::vector<std::vector<int64_t>> micro_batches(const std::vector<Sequence>& sequences,
+                                                int64_t micro_tokens) {
     std::vector<int64_t> order(sequences.size());
     std::iota(order.begin(), order.end(), 0);
     const auto tokens = [&](int64_t index, Side side) {
         return int64_t(prompt_of(sequences[size_t(index)], side).size()) + sequences[size_t(index)].length();
     };
-    std::stable_sort(order.begin(), order.end(),
-                     [&](int64_t a, int64_t b) { return tokens(a, Side::Student) < tokens(b, Side::Student); });
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+        return tokens(a, Side::Student) < tokens(b, Side::Student);
+    });
     std::vector<std::vector<int64_t>> groups;
     int64_t student_tokens = 0, teacher_tokens = 0;
     for (const int64_t index : order) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The rollouts of one step as rows of the loss: which response positions count, what each is multiplied with, and how
-// sequences are dealt into micro-batches. All of it is fixed before the first micro-batch (objectives.md sections 1 and 7).
+// The rollouts of one step as rows of the loss: which response positions count, what each is multiplied with,
+// and how sequences are dealt into micro-batches. All of it is fixed before the first micro-batch
+// (objectives.md sections 1 and 7).
 #pragma once
 
 #include "formats/recipe.h"
@@ -35,8 +36,9 @@ struct ResponseRows {
                            const formats::ObjectiveSection& objective);
 };
 
-/// Indices into the step's sequences: each group's student tokens, and its teacher tokens, stay within `micro_tokens`
-/// (a longer sequence is a group of its own). Sequences of like length go together. Empty responses are left out.
+/// Indices into the step's sequences: each group's student tokens, and its teacher tokens, stay within
+/// `micro_tokens` (a longer sequence is a group of its own). Sequences of like length go together. Empty
+/// responses are left out.
 std::vector<std::vector<int64_t>> micro_batches(const std::vector<Sequence>& sequences, int64_t micro_tokens);
 
 /// Tokens of one model for a group, and the indices in them of the rows of y_1..y_L of each sequence in turn.

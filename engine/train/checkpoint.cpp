@@ -19,7 +19,9 @@ namespace {
 constexpr int format_version = 1;
 
 formats::TensorView view_of(const std::string& name, const torch::Tensor& tensor) {
-    return {name, formats::DType::F32, tensor.sizes().vec(),
+    return {name,
+            formats::DType::F32,
+            tensor.sizes().vec(),
             {static_cast<const std::byte*>(tensor.data_ptr()), size_t(tensor.nbytes())}};
 }
 
@@ -30,13 +32,15 @@ Result<void> save_engine_state(Trainer& trainer, const CheckpointNote& note, con
         {"first_moment", trainer.optimizer().first_moment()},
         {"second_moment", trainer.optimizer().second_moment()},
     };
-    if (trainer.teacher() && trainer.teacher()->average().defined()) state.emplace_back("average", trainer.teacher()->average());
+    if (trainer.teacher() && trainer.teacher()->average().defined())
+        state.emplace_back("average", trainer.teacher()->average());
     std::vector<formats::TensorView> views;
     for (auto& [name, tensor] : state) {
         tensor = tensor.to(torch::kCPU, torch::kFloat32).contiguous();
         views.push_back(view_of(name, tensor));
     }
-    if (auto written = formats::write_safetensors(folder / "state.safetensors", views, {}); !written) return written;
+    if (auto written = formats::write_safetensors(folder / "state.safetensors", views, {}); !written)
+        return written;
     const Counters& counters = trainer.counters();
     const data::OrderCursor cursor = trainer.order().cursor();
     const nlohmann::json counts{{"updates", trainer.optimizer().updates()},
@@ -73,7 +77,8 @@ Result<nlohmann::json> file_hashes(const fs::path& folder) {
 std::string hash_of_weights(const nlohmann::json& hashes) {
     std::string all;
     for (const auto& [file, hash] : hashes.items()) { // in the order of their names
-        if (file.ends_with(".safetensors") && file.find('/') == std::string::npos) all += hash.get<std::string>();
+        if (file.ends_with(".safetensors") && file.find('/') == std::string::npos)
+            all += hash.get<std::string>();
     }
     return all.size() == 64 ? all : sha256(all);
 }
@@ -97,7 +102,8 @@ Result<SavedCheckpoint> save_checkpoint(Trainer& trainer, const fs::path& run, c
     if (code) return Error{"cannot be created: " + code.message(), saved.folder.parent_path().string()};
     if (!fs::exists(saved.folder)) {
         const auto written = write_folder(saved.folder, [&](const fs::path& partial) -> Result<void> {
-            if (auto done = model::save_model(trainer.student(), partial, trainer.student().dtype()); !done) return done;
+            if (auto done = model::save_model(trainer.student(), partial, trainer.student().dtype()); !done)
+                return done;
             if (auto done = save_engine_state(trainer, note, partial / "engine"); !done) return done;
             auto hashes = file_hashes(partial);
             if (!hashes) return hashes.error();
@@ -131,7 +137,8 @@ Result<CheckpointNote> verify_checkpoint(const fs::path& checkpoint) {
     if (!about) return about.error();
     try {
         if (about->at("format") != format_version) {
-            return Error{"checkpoint format " + about->at("format").dump() + ", expected " + std::to_string(format_version),
+            return Error{"checkpoint format " + about->at("format").dump() + ", expected " +
+                             std::to_string(format_version),
                          (checkpoint / "stillroom.json").string()};
         }
         for (const auto& [file, expected] : about->at("files").items()) {
@@ -163,7 +170,8 @@ Result<CheckpointNote> restore_checkpoint(Trainer& trainer, const fs::path& chec
     if (note->base_sha256 != trainer.student().weights_sha256) {
         return Error{"began with other weights (" + note->base_sha256.substr(0, 12) + "..) than " +
                          trainer.student().source.string() + " now holds",
-                     checkpoint.string(), "put the first model back, or start a new run from this checkpoint"};
+                     checkpoint.string(),
+                     "put the first model back, or start a new run from this checkpoint"};
     }
     auto counts = formats::read_json(checkpoint / "engine/state.json");
     if (!counts) return counts.error();
@@ -174,11 +182,13 @@ Result<CheckpointNote> restore_checkpoint(Trainer& trainer, const fs::path& chec
         if (!view || view->dtype != formats::DType::F32) {
             throw ErrorException({std::string("no fp32 tensor \"") + name + "\"", state->path().string()});
         }
-        return torch::from_blob(const_cast<std::byte*>(view->bytes.data()), {int64_t(view->bytes.size() / 4)}, torch::kFloat32);
+        return torch::from_blob(const_cast<std::byte*>(view->bytes.data()), {int64_t(view->bytes.size() / 4)},
+                                torch::kFloat32);
     };
     try {
         const torch::NoGradGuard no_grad;
-        const auto masters = tensor("masters"), first = tensor("first_moment"), second = tensor("second_moment");
+        const auto masters = tensor("masters"), first = tensor("first_moment"),
+                   second = tensor("second_moment");
         if (masters.numel() != trainer.optimizer().masters().numel()) {
             return Error{"holds " + std::to_string(masters.numel()) + " parameters, the model has " +
                              std::to_string(trainer.optimizer().masters().numel()),
@@ -188,7 +198,8 @@ Result<CheckpointNote> restore_checkpoint(Trainer& trainer, const fs::path& chec
         if (auto* teacher = trainer.mutable_teacher(); teacher && teacher->average().defined()) {
             teacher->restore_average(tensor("average"));
         }
-        trainer.counters() = {counts->at("tokens_trained"), counts->at("sequences_trained"), counts->at("skipped_steps")};
+        trainer.counters() = {counts->at("tokens_trained"), counts->at("sequences_trained"),
+                              counts->at("skipped_steps")};
         trainer.order().set_cursor({counts->at("data_epoch"), counts->at("data_position")});
     } catch (const ErrorException& error) {
         return error.error();
@@ -227,8 +238,9 @@ NewestCheckpoint newest_checkpoint(const fs::path& run) {
     return newest;
 }
 
-std::map<int64_t, std::string> kept_checkpoints(const std::vector<std::pair<int64_t, std::optional<double>>>& scores,
-                                                const std::vector<int64_t>& pinned, int64_t keep_last, int64_t keep_best) {
+std::map<int64_t, std::string>
+kept_checkpoints(const std::vector<std::pair<int64_t, std::optional<double>>>& scores,
+                 const std::vector<int64_t>& pinned, int64_t keep_last, int64_t keep_best) {
     std::map<int64_t, std::string> kept;
     const auto keep = [&](int64_t step, const std::string& why) {
         std::string& reason = kept[step];
@@ -241,7 +253,8 @@ std::map<int64_t, std::string> kept_checkpoints(const std::vector<std::pair<int6
         keep(ordered[ordered.size() - 1 - size_t(i)].first, "last");
     }
     std::erase_if(ordered, [](const auto& entry) { return !entry.second; });
-    std::stable_sort(ordered.begin(), ordered.end(), [](const auto& a, const auto& b) { return *a.second > *b.second; });
+    std::stable_sort(ordered.begin(), ordered.end(),
+                     [](const auto& a, const auto& b) { return *a.second > *b.second; });
     for (size_t i = 0; i < ordered.size() && int64_t(i) < keep_best; ++i) keep(ordered[i].first, "best");
     return kept;
 }

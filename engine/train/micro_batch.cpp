@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// One pass over a batch in micro-batches: the teacher's view, the student's, loss and gradients, token records.
+// One pass over a batch in micro-batches: the teacher's view, the student's, loss and gradients, token
+// records.
 #include "base/ensure.h"
 #include "base/philox.h"
 #include "model/decoder.h"
@@ -17,7 +18,8 @@ template <typename T>
 torch::Tensor row_tensor(const std::vector<std::vector<T>>& by_sequence, const std::vector<int64_t>& group,
                          torch::Device device) {
     std::vector<T> rows;
-    for (const int64_t b : group) rows.insert(rows.end(), by_sequence[size_t(b)].begin(), by_sequence[size_t(b)].end());
+    for (const int64_t b : group)
+        rows.insert(rows.end(), by_sequence[size_t(b)].begin(), by_sequence[size_t(b)].end());
     return torch::tensor(rows).to(device);
 }
 
@@ -77,12 +79,14 @@ std::optional<record::Top16Record> top16_record(const objective::RowRecord& rows
 }
 
 // log p(y) of each row at `temperature`, over the first `real_vocab` entries, some rows at a time.
-torch::Tensor sampled_logprobs(const torch::Tensor& hidden, const torch::Tensor& head, const torch::Tensor& sampled,
-                               double temperature, int64_t real_vocab, int64_t chunk_rows) {
+torch::Tensor sampled_logprobs(const torch::Tensor& hidden, const torch::Tensor& head,
+                               const torch::Tensor& sampled, double temperature, int64_t real_vocab,
+                               int64_t chunk_rows) {
     std::vector<torch::Tensor> parts;
     for (int64_t at = 0; at < hidden.size(0); at += chunk_rows) {
         const int64_t count = std::min(chunk_rows, hidden.size(0) - at);
-        const auto logits = model::logits(hidden.narrow(0, at, count), head).narrow(1, 0, real_vocab) / temperature;
+        const auto logits =
+            model::logits(hidden.narrow(0, at, count), head).narrow(1, 0, real_vocab) / temperature;
         const auto chosen = logits.gather(1, sampled.narrow(0, at, count).unsqueeze(1)).squeeze(1);
         parts.push_back(chosen - logits.logsumexp(1));
     }
@@ -94,8 +98,9 @@ bool scored_without_answer(const Sequence& sequence, const formats::Recipe& reci
     if (sequence.prompt->teacher_plain_ids == sequence.prompt->teacher_ids) return false;
     const auto& request = sequence.rollout.request;
     constexpr uint32_t stream = 0x706c6169; // "plai"
-    const auto block = philox({uint32_t(recipe.run.seed), uint32_t(recipe.run.seed >> 32)},
-                              {stream, uint32_t(request.step), uint32_t(request.prompt), uint32_t(request.sample)});
+    const auto block =
+        philox({uint32_t(recipe.run.seed), uint32_t(recipe.run.seed >> 32)},
+               {stream, uint32_t(request.step), uint32_t(request.prompt), uint32_t(request.sample)});
     return (block[0] + 0.5) * 0x1p-32 < recipe.teacher.score_without_answer;
 }
 
@@ -108,12 +113,14 @@ OldPolicy OldPolicy::part(int64_t begin, int64_t count) const {
     return result;
 }
 
-Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequence>& sequences, const ResponseRows& rows,
-                                                       model::Arena& gradients, int64_t step, PhaseClock& clock,
+Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequence>& sequences,
+                                                       const ResponseRows& rows, model::Arena& gradients,
+                                                       int64_t step, PhaseClock& clock,
                                                        const StepProgress& progress, const Variant& variant) {
     const torch::Device device = student_.device();
     const bool own_gradients = !student_.lora; // the head is trained with the rest
-    const auto recompute = recipe_.optimizer.recompute == "none" ? model::Recompute::None : model::Recompute::Layer;
+    const auto recompute =
+        recipe_.optimizer.recompute == "none" ? model::Recompute::None : model::Recompute::Layer;
     const int64_t head_rows = recipe_.optimizer.head_rows;
     gradients.flat.zero_();
     torch::Tensor d_head;
@@ -123,7 +130,8 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
     result.tokens.resize(sequences.size());
     result.top16.resize(sequences.size());
     objective::StepSums sums;
-    const auto groups = micro_batches(sequences, variant.micro_tokens ? variant.micro_tokens : recipe_.optimizer.micro_tokens);
+    const auto groups = micro_batches(sequences, variant.micro_tokens ? variant.micro_tokens
+                                                                      : recipe_.optimizer.micro_tokens);
     std::vector<double> group_rows;
     int64_t done = 0;
     for (const auto& group : groups) {
@@ -159,7 +167,8 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
         inputs.weight = row_tensor(rows.weight, group, device);
         inputs.scale = row_tensor(rows.scale, group, device);
         const bool comparable = recipe_.rollout.temperature == recipe_.objective.student_temperature;
-        if (spec_.kind != objective::Kind::Sft && comparable) inputs.sampler_logprob = row_tensor(sampler, group, device);
+        if (spec_.kind != objective::Kind::Sft && comparable)
+            inputs.sampler_logprob = row_tensor(sampler, group, device);
         if (variant.old) {
             inputs.old_logprob = row_tensor(variant.old->logprob, group, device);
             if (!variant.old->top16.empty()) {
@@ -206,13 +215,16 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
             }
         }
         if (!plain.empty()) {
-            const auto plain_rows = packed_rows(sequences, plain, Side::TeacherWithoutAnswer, teacher_->weights().device());
-            const auto logprobs = sampled_logprobs(teacher_->hidden(plain_rows.pack, plain_rows.rows), teacher_->weights().head(),
-                                                   row_tensor(sampled, plain, teacher_->weights().device()),
-                                                   recipe_.objective.teacher_temperature, real_vocab_, head_rows);
+            const auto plain_rows =
+                packed_rows(sequences, plain, Side::TeacherWithoutAnswer, teacher_->weights().device());
+            const auto logprobs = sampled_logprobs(
+                teacher_->hidden(plain_rows.pack, plain_rows.rows), teacher_->weights().head(),
+                row_tensor(sampled, plain, teacher_->weights().device()),
+                recipe_.objective.teacher_temperature, real_vocab_, head_rows);
             int64_t at = 0;
             for (const int64_t b : plain) {
-                result.tokens[size_t(b)].teacher_plain_logprob = floats(logprobs, at, sequences[size_t(b)].length());
+                result.tokens[size_t(b)].teacher_plain_logprob =
+                    floats(logprobs, at, sequences[size_t(b)].length());
                 at += sequences[size_t(b)].length();
             }
         }
@@ -235,15 +247,16 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
     return result;
 }
 
-Result<OldPolicy> Trainer::old_policy(const std::vector<Sequence>& sequences, const ResponseRows& rows, int64_t step,
-                                      PhaseClock& clock, const StepProgress& progress) {
+Result<OldPolicy> Trainer::old_policy(const std::vector<Sequence>& sequences, const ResponseRows& rows,
+                                      int64_t step, PhaseClock& clock, const StepProgress& progress) {
     // The first pass's gradient is not used: what is wanted are its log-probs under the weights that sampled.
     auto scored = loss_and_gradients(sequences, rows, gradients_, step, clock, progress, {});
     if (!scored) return scored.error();
     OldPolicy old;
     for (size_t b = 0; b < sequences.size(); ++b) {
         old.logprob.push_back(scored->tokens[b].student_logprob);
-        if (spec_.kind == objective::Kind::TopkTokenPg) old.top16.push_back(scored->top16[b].value_or(record::Top16Record{}));
+        if (spec_.kind == objective::Kind::TopkTokenPg)
+            old.top16.push_back(scored->top16[b].value_or(record::Top16Record{}));
     }
     return old;
 }

@@ -39,7 +39,8 @@ UpdateReport AdamW::apply(torch::Tensor& gradients, double lr) {
     UpdateReport report;
     report.grad_norm = std::sqrt(squared_norm(gradients));
     if (!std::isfinite(report.grad_norm)) return report;
-    if (options_.max_norm > 0) report.clip_scale = std::min(1.0, options_.max_norm / (report.grad_norm + 1e-6));
+    if (options_.max_norm > 0)
+        report.clip_scale = std::min(1.0, options_.max_norm / (report.grad_norm + 1e-6));
     if (report.clip_scale < 1) gradients.mul_(report.clip_scale);
 
     ++updates_;
@@ -71,7 +72,8 @@ UpdateReport AdamW::apply(torch::Tensor& gradients, double lr) {
 void AdamW::restore(const torch::Tensor& masters, const torch::Tensor& first, const torch::Tensor& second,
                     int64_t updates) {
     const torch::NoGradGuard no_grad;
-    ensure(masters.numel() == masters_.numel() && first.numel() == first_.numel() && second.numel() == second_.numel(),
+    ensure(masters.numel() == masters_.numel() && first.numel() == first_.numel() &&
+               second.numel() == second_.numel(),
            "optimizer state of another size than the parameters");
     masters_.copy_(masters);
     first_.copy_(first);

@@ -15,17 +15,21 @@ namespace stillroom::train {
 namespace {
 
 constexpr double undefined = std::numeric_limits<double>::quiet_NaN();
-double ratio(double numerator, double denominator) { return denominator > 0 ? numerator / denominator : undefined; }
+double ratio(double numerator, double denominator) {
+    return denominator > 0 ? numerator / denominator : undefined;
+}
 
 std::string lower(const std::string& text) {
     std::string result = text;
-    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return char(std::tolower(c)); });
+    std::transform(result.begin(), result.end(), result.begin(),
+                   [](unsigned char c) { return char(std::tolower(c)); });
     return result;
 }
 
 int64_t occurrences(const std::string& text, const std::string& phrase) {
     int64_t count = 0;
-    for (size_t at = text.find(phrase); at != std::string::npos; at = text.find(phrase, at + phrase.size())) ++count;
+    for (size_t at = text.find(phrase); at != std::string::npos; at = text.find(phrase, at + phrase.size()))
+        ++count;
     return count;
 }
 
@@ -58,11 +62,14 @@ double distinct_ngrams(std::span<const int32_t> ids, size_t n) {
 record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool graded) {
     record::Metrics metrics;
     if (rollouts.empty()) return metrics;
-    const std::set<std::string> hedges{"wait", "hmm", "let me check"}, leaks{"reference solution", "given answer"};
+    const std::set<std::string> hedges{"wait", "hmm", "let me check"},
+        leaks{"reference solution", "given answer"};
     const double B = double(rollouts.size());
     std::vector<double> lengths;
-    double right_length = 0, wrong_length = 0, right = 0, wrong = 0, undecided = 0, eos = 0, truncated = 0, format = 0;
-    double repeated = 0, loops = 0, distinct = 0, distinct_count = 0, leaked = 0, hedged = 0, prompts = 0, teacher_prompts = 0;
+    double right_length = 0, wrong_length = 0, right = 0, wrong = 0, undecided = 0, eos = 0, truncated = 0,
+           format = 0;
+    double repeated = 0, loops = 0, distinct = 0, distinct_count = 0, leaked = 0, hedged = 0, prompts = 0,
+           teacher_prompts = 0;
     double tokens = 0, duplicates = 0;
     struct Group {
         int64_t size = 0, right = 0, wrong = 0;
@@ -88,7 +95,8 @@ record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts,
         loops += share > 0.3;
         if (const double value = distinct_ngrams(ids); value == value) distinct += value, distinct_count += 1;
         const std::string text = lower(rollout.text);
-        leaked += std::any_of(leaks.begin(), leaks.end(), [&](const auto& phrase) { return occurrences(text, phrase) > 0; });
+        leaked += std::any_of(leaks.begin(), leaks.end(),
+                              [&](const auto& phrase) { return occurrences(text, phrase) > 0; });
         for (const auto& phrase : hedges) hedged += double(occurrences(text, phrase));
         prompts += double(rollout.prompt_ids.size());
         teacher_prompts += double(rollout.teacher_prompt_ids.size());

@@ -10,14 +10,16 @@
 
 namespace stillroom::train {
 
-/// Largest share of tokens that all occurrences of one n-gram, seen at least twice, cover together; 0 if none repeats.
+/// Largest share of tokens that all occurrences of one n-gram, seen at least twice, cover together; 0 if none
+/// repeats.
 double repetition(std::span<const int32_t> ids, size_t n = 8);
 /// Distinct n-grams / n-grams; NaN for fewer than n tokens.
 double distinct_ngrams(std::span<const int32_t> ids, size_t n = 4);
 
-/// response_length_*, truncated_fraction, eos_rate, finish_other_fraction, format_rate, repetition, repetition_rate,
-/// distinct_4gram, rollout_accuracy, undecided_fraction, group_all_right, group_all_wrong, duplicate_rollouts,
-/// leak_rate, hedge_per_1k, prompt_length_mean, teacher_prompt_length_mean, unique_prompts. `graded`: verdicts exist.
+/// response_length_*, truncated_fraction, eos_rate, finish_other_fraction, format_rate, repetition,
+/// repetition_rate, distinct_4gram, rollout_accuracy, undecided_fraction, group_all_right, group_all_wrong,
+/// duplicate_rollouts, leak_rate, hedge_per_1k, prompt_length_mean, teacher_prompt_length_mean,
+/// unique_prompts. `graded`: verdicts exist.
 record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool graded);
 
 } // namespace stillroom::train

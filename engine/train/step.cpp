@@ -32,13 +32,15 @@ record::RolloutRecord record_of(const Sequence& sequence, int64_t step, const te
         rollout.verdict = maths::to_string(judgement.verdict);
         rollout.why = judgement.why;
         rollout.extracted = judgement.extracted.value_or("");
-        rollout.format_ok = maths::extract(rollout.text, maths::parse_rule(data.format_rule).value_or(rule)).has_value();
+        rollout.format_ok =
+            maths::extract(rollout.text, maths::parse_rule(data.format_rule).value_or(rule)).has_value();
     }
     return rollout;
 }
 
 // The sequences of update `u` of `updates`: whole prompts, in order, as even as they go.
-std::vector<Sequence> mini_batch(const std::vector<Sequence>& sequences, int64_t samples, int64_t u, int64_t updates) {
+std::vector<Sequence> mini_batch(const std::vector<Sequence>& sequences, int64_t samples, int64_t u,
+                                 int64_t updates) {
     const int64_t prompts = int64_t(sequences.size()) / samples;
     const int64_t begin = prompts * u / updates * samples, end = prompts * (u + 1) / updates * samples;
     return {sequences.begin() + begin, sequences.begin() + end};
@@ -72,7 +74,8 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
     const double lr = learning_rate(recipe_.optimizer, step, recipe_.run.steps);
     std::optional<OldPolicy> old;
     if (updates > 1 && objective::uses_old_policy(spec_.kind)) {
-        auto kept = old_policy(sequences, ResponseRows::of(sequences, recipe_.rollout, recipe_.objective), step, clock, progress);
+        auto kept = old_policy(sequences, ResponseRows::of(sequences, recipe_.rollout, recipe_.objective),
+                               step, clock, progress);
         if (!kept) return kept.error();
         old = std::move(*kept);
     }
@@ -82,11 +85,14 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
         const ResponseRows rows = ResponseRows::of(batch, recipe_.rollout, recipe_.objective);
         Variant variant;
         std::optional<OldPolicy> old_part;
-        if (old) variant.old = &old_part.emplace(old->part(int64_t(report.rollouts.size()), int64_t(batch.size())));
+        if (old)
+            variant.old =
+                &old_part.emplace(old->part(int64_t(report.rollouts.size()), int64_t(batch.size())));
         auto evaluated = loss_and_gradients(batch, rows, gradients_, step, clock, progress, variant);
         if (!evaluated) return evaluated.error();
         if (evaluated->cancelled) {
-            // Earlier updates of this batch have moved the weights: only a step's first update can be given up.
+            // Earlier updates of this batch have moved the weights: only a step's first update can be given
+            // up.
             ensure(u == 0, "a step may be cancelled before its first update alone");
             report.cancelled = true;
             return report;
@@ -94,7 +100,8 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
 
         clock.enter(Phase::Optimise);
         UpdateReport update;
-        if (rows.n_global > 0 && evaluated->nonfinite_rows == 0) update = optimizer_->apply(gradients_.flat, lr);
+        if (rows.n_global > 0 && evaluated->nonfinite_rows == 0)
+            update = optimizer_->apply(gradients_.flat, lr);
         if (update.applied && teacher_) teacher_->after_update(optimizer_->masters());
         clock.enter(Phase::Other);
         if (update.applied) {
@@ -103,8 +110,9 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
             counters_.sequences_trained += rows.live_sequences;
         } else {
             ++counters_.skipped_steps;
-            report.warnings.push_back(rows.n_global == 0 ? "no row to learn from: the update was skipped"
-                                                         : "a loss or gradient was not finite: the update was skipped");
+            report.warnings.push_back(rows.n_global == 0
+                                          ? "no row to learn from: the update was skipped"
+                                          : "a loss or gradient was not finite: the update was skipped");
         }
         totals.add(evaluated->metrics, rows, update);
         for (size_t b = 0; b < batch.size(); ++b) {

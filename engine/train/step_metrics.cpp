@@ -17,7 +17,8 @@ bool ends_with(const std::string& name, const char* suffix) { return name.ends_w
 // How the metric `name` of several updates of one step becomes one figure.
 enum class Merge { Mean, Sum, Max };
 Merge merge_of(const std::string& name) {
-    if (ends_with(name, "_max") || name == "target_sum_error" || name == "micro_batch_imbalance") return Merge::Max;
+    if (ends_with(name, "_max") || name == "target_sum_error" || name == "micro_batch_imbalance")
+        return Merge::Max;
     if (name == "nonfinite_rows" || name == "valid_tokens") return Merge::Sum;
     return Merge::Mean;
 }
@@ -33,11 +34,14 @@ double mean_of(const std::vector<float>& values) {
     return count ? sum / double(count) : std::numeric_limits<double>::quiet_NaN();
 }
 
-double bytes_of(const torch::Tensor& tensor) { return tensor.defined() ? double(tensor.numel() * tensor.element_size()) : 0; }
+double bytes_of(const torch::Tensor& tensor) {
+    return tensor.defined() ? double(tensor.numel() * tensor.element_size()) : 0;
+}
 
 } // namespace
 
-void StepTotals::add(const record::Metrics& update_metrics, const ResponseRows& rows, const UpdateReport& update) {
+void StepTotals::add(const record::Metrics& update_metrics, const ResponseRows& rows,
+                     const UpdateReport& update) {
     record::Metrics all = update_metrics;
     all["valid_tokens"] = double(rows.n_global);
     all["grad_norm"] = update.grad_norm;
@@ -46,8 +50,12 @@ void StepTotals::add(const record::Metrics& update_metrics, const ResponseRows& 
     for (const auto& [name, value] : all) {
         const auto [place, fresh] = metrics_.try_emplace(name, 0.0);
         switch (merge_of(name)) {
-        case Merge::Max: place->second = fresh ? value : std::max(place->second, value); break;
-        case Merge::Sum: place->second += value; break;
+        case Merge::Max:
+            place->second = fresh ? value : std::max(place->second, value);
+            break;
+        case Merge::Sum:
+            place->second += value;
+            break;
         case Merge::Mean:
             if (std::isnan(value)) {
                 if (fresh) metrics_[name] = value; // undefined until an update defines it
@@ -108,16 +116,21 @@ record::Metrics gain_metrics(std::span<const record::RolloutRecord> rollouts) {
         }
     }
     if (count[0] == 0) return {};
-    const auto ratio = [&](int i) { return count[i] > 0 ? sum[i] / count[i] : std::numeric_limits<double>::quiet_NaN(); };
+    const auto ratio = [&](int i) {
+        return count[i] > 0 ? sum[i] / count[i] : std::numeric_limits<double>::quiet_NaN();
+    };
     return {{"gain_mean", ratio(0)}, {"gain_right", ratio(1)}, {"gain_wrong", ratio(2)}};
 }
 
-record::Metrics generation_metrics(const rollout::GenerationReport& generation, const model::Model& student, double seconds) {
+record::Metrics generation_metrics(const rollout::GenerationReport& generation, const model::Model& student,
+                                   double seconds) {
     record::Metrics metrics;
     metrics["preemptions"] = double(generation.preemptions);
     if (seconds > 0) metrics["tokens_per_second_rollout"] = double(generation.sampled_tokens) / seconds;
-    if (generation.batch_rows > 0) metrics["batch_occupancy"] = generation.live_rows_mean / double(generation.batch_rows);
-    if (generation.pages > 0) metrics["kv_occupancy"] = double(generation.pages_used_max) / double(generation.pages);
+    if (generation.batch_rows > 0)
+        metrics["batch_occupancy"] = generation.live_rows_mean / double(generation.batch_rows);
+    if (generation.pages > 0)
+        metrics["kv_occupancy"] = double(generation.pages_used_max) / double(generation.pages);
     return metrics;
 }
 
@@ -131,8 +144,10 @@ record::Metrics speed_metrics(std::span<const record::RolloutRecord> rollouts, c
     }
     record::Metrics metrics;
     metrics["time_step"] = clock.total();
-    if (clock.seconds(Phase::Learn) > 0) metrics["tokens_per_second_learn"] = student / clock.seconds(Phase::Learn);
-    if (clock.seconds(Phase::Teacher) > 0) metrics["tokens_per_second_teacher"] = teacher / clock.seconds(Phase::Teacher);
+    if (clock.seconds(Phase::Learn) > 0)
+        metrics["tokens_per_second_learn"] = student / clock.seconds(Phase::Learn);
+    if (clock.seconds(Phase::Teacher) > 0)
+        metrics["tokens_per_second_teacher"] = teacher / clock.seconds(Phase::Teacher);
     if (clock.total() > 0) metrics["tokens_per_second_step"] = responses / clock.total();
     return metrics;
 }
@@ -143,10 +158,12 @@ record::Metrics memory_metrics(Trainer& trainer) {
     metrics["mem_peak_weights"] = bytes_of(student.weights.flat) + bytes_of(student.adapters.flat);
     const bool own_masters = trainer.optimizer().masters().data_ptr() != student.trainable().flat.data_ptr();
     metrics["mem_peak_optimiser"] = bytes_of(trainer.optimizer().first_moment()) * (own_masters ? 3 : 2);
-    metrics["mem_peak_gradients"] = bytes_of(student.trainable().flat) / double(student.trainable().flat.element_size()) * 4;
+    metrics["mem_peak_gradients"] =
+        bytes_of(student.trainable().flat) / double(student.trainable().flat.element_size()) * 4;
     if (const auto* teacher = trainer.teacher(); teacher && teacher->kind() != teacher::Kind::SelfLive) {
         const bool shared = teacher->weights().weights.flat.data_ptr() == student.weights.flat.data_ptr();
-        metrics["mem_peak_teacher"] = (shared ? 0 : bytes_of(teacher->weights().weights.flat)) + bytes_of(teacher->average());
+        metrics["mem_peak_teacher"] =
+            (shared ? 0 : bytes_of(teacher->weights().weights.flat)) + bytes_of(teacher->average());
     }
     const auto memory = kernels::device_memory(student.device());
     metrics["mem_peak_total"] = double(memory.allocated_peak);

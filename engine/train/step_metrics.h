@@ -16,12 +16,12 @@ class Trainer;
 
 /// Puts the metrics of a step's updates together: means weighted by rows, maxima by maximum, counts by sum.
 class StepTotals {
-  public:
+public:
     explicit StepTotals(record::Metrics& metrics) : metrics_(metrics) {}
     void add(const record::Metrics& update_metrics, const ResponseRows& rows, const UpdateReport& update);
     void finish();
 
-  private:
+private:
     record::Metrics& metrics_;
     std::map<std::string, double> weights_;
     double rows_ = 0;
@@ -32,7 +32,8 @@ record::Metrics token_means(const record::TokenRecord& tokens);
 /// gain_mean, gain_right, gain_wrong over the rows that were also scored without the answer-aware part.
 record::Metrics gain_metrics(std::span<const record::RolloutRecord> rollouts);
 /// batch_occupancy, kv_occupancy, preemptions, tokens_per_second_rollout.
-record::Metrics generation_metrics(const rollout::GenerationReport& generation, const model::Model& student, double seconds);
+record::Metrics generation_metrics(const rollout::GenerationReport& generation, const model::Model& student,
+                                   double seconds);
 /// tokens_per_second_teacher, _learn, _step.
 record::Metrics speed_metrics(std::span<const record::RolloutRecord> rollouts, const PhaseClock& clock);
 /// mem_peak_* by class and in all, mem_capacity; on a CPU the sizes of the arenas and the process's peak.

@@ -44,19 +44,27 @@ Result<std::unique_ptr<Trainer>> Trainer::of_models(const formats::Recipe& recip
     if (!kind) return kind.error();
     if (trainer->spec_.needs_teacher()) {
         switch (*kind) {
-        case teacher::Kind::None: return Error{"objective " + recipe.objective.name + " needs a teacher", "teacher.kind"};
+        case teacher::Kind::None:
+            return Error{"objective " + recipe.objective.name + " needs a teacher", "teacher.kind"};
         case teacher::Kind::Separate:
             if (!teacher_weights) return Error{"a separate teacher needs a model", "teacher.model"};
             trainer->real_vocab_ = std::min(trainer->real_vocab_, teacher_weights->real_vocab());
             trainer->teacher_ = teacher::Teacher::separate(std::move(*teacher_weights));
             break;
-        case teacher::Kind::SelfFrozen: trainer->teacher_ = teacher::Teacher::self_frozen(own); break;
-        case teacher::Kind::SelfEma: trainer->teacher_ = teacher::Teacher::self_ema(own, recipe.teacher.ema_decay); break;
-        case teacher::Kind::SelfLive: trainer->teacher_ = teacher::Teacher::self_live(own); break;
+        case teacher::Kind::SelfFrozen:
+            trainer->teacher_ = teacher::Teacher::self_frozen(own);
+            break;
+        case teacher::Kind::SelfEma:
+            trainer->teacher_ = teacher::Teacher::self_ema(own, recipe.teacher.ema_decay);
+            break;
+        case teacher::Kind::SelfLive:
+            trainer->teacher_ = teacher::Teacher::self_live(own);
+            break;
         }
     }
     trainer->generator_ = std::make_unique<rollout::Generator>(
-        own, rollout::GeneratorOptions{recipe.rollout.batch_rows, recipe.rollout.page_tokens, recipe.rollout.cache_tokens});
+        own, rollout::GeneratorOptions{recipe.rollout.batch_rows, recipe.rollout.page_tokens,
+                                       recipe.rollout.cache_tokens});
     trainer->optimizer_ = std::make_unique<AdamW>(trainer->student_.trainable(), recipe.optimizer);
     trainer->gradients_ = model::zero_gradients(own);
     return trainer;
@@ -70,7 +78,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const formats::Recipe& recipe, 
     auto dataset = data::load_dataset(data_files(recipe), recipe.data);
     if (!dataset) return dataset.error();
     if (dataset->examples.empty()) {
-        return Error{"holds no example", recipe.data.files.empty() ? "data.files" : recipe.data.files.front()};
+        return Error{"holds no example",
+                     recipe.data.files.empty() ? "data.files" : recipe.data.files.front()};
     }
 
     say("Loading student " + recipe.student.model);
@@ -78,7 +87,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const formats::Recipe& recipe, 
     if (!student) return student.error();
     if (!student->tokenizer) return Error{"has no tokenizer", student->source.string()};
     if (student->eos_ids().empty()) {
-        return Error{"names no end token", student->source.string(), "add eos_token_id to its generation_config.json"};
+        return Error{"names no end token", student->source.string(),
+                     "add eos_token_id to its generation_config.json"};
     }
     std::optional<model::Model> teacher_weights;
     if (recipe.teacher.kind == "separate" && recipe.objective.name != "sft") {
@@ -86,8 +96,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const formats::Recipe& recipe, 
         auto loaded = model::load_model(formats::resolve_path(recipe, recipe.teacher.model), *options);
         if (!loaded) return loaded.error();
         if (!loaded->tokenizer) return Error{"has no tokenizer", loaded->source.string()};
-        const auto common = teacher::common_vocabulary(*student->tokenizer, student->config.vocab, *loaded->tokenizer,
-                                                       loaded->config.vocab);
+        const auto common = teacher::common_vocabulary(*student->tokenizer, student->config.vocab,
+                                                       *loaded->tokenizer, loaded->config.vocab);
         if (!common) return common.error();
         teacher_weights = std::move(*loaded);
     }
@@ -104,8 +114,8 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const formats::Recipe& recipe, 
         trainer.base_ = std::move(*base);
     }
     trainer.dataset_ = std::move(*dataset);
-    trainer.order_ = std::make_unique<data::PromptOrder>(int64_t(trainer.dataset_.examples.size()), recipe.run.seed,
-                                                         recipe.data.order == "shuffled");
+    trainer.order_ = std::make_unique<data::PromptOrder>(int64_t(trainer.dataset_.examples.size()),
+                                                         recipe.run.seed, recipe.data.order == "shuffled");
     const model::Model& own = trainer.student_;
     const model::Model& scorer = trainer.teacher_ ? trainer.teacher_->weights() : own;
     auto builder = teacher::PromptBuilder::make(recipe, *own.tokenizer, own.config.context, *scorer.tokenizer,
@@ -153,9 +163,9 @@ Trainer::next_prompts(int64_t count, int64_t step, std::map<std::string, int64_t
     return prompts;
 }
 
-Result<std::vector<Sequence>> Trainer::sample(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts,
-                                              int64_t step, rollout::GenerationReport& generation,
-                                              const StepProgress& progress) {
+Result<std::vector<Sequence>>
+Trainer::sample(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts, int64_t step,
+                rollout::GenerationReport& generation, const StepProgress& progress) {
     std::vector<rollout::Request> requests;
     std::vector<Sequence> sequences;
     for (const auto& prompt : prompts) {
@@ -165,9 +175,11 @@ Result<std::vector<Sequence>> Trainer::sample(const std::vector<std::shared_ptr<
         }
     }
     const double total = double(requests.size());
-    auto rollouts = generator_->generate(requests, sampling_policy(), &generation, [&](int64_t finished, int64_t tokens) {
-        return !progress || progress(Phase::Rollout, double(finished) / total, std::to_string(tokens) + " tokens");
-    });
+    auto rollouts =
+        generator_->generate(requests, sampling_policy(), &generation, [&](int64_t finished, int64_t tokens) {
+            return !progress ||
+                   progress(Phase::Rollout, double(finished) / total, std::to_string(tokens) + " tokens");
+        });
     if (!rollouts) return rollouts.error();
     generator_->release(); // the cache's memory is the training pass's until the next step
     for (size_t i = 0; i < sequences.size(); ++i) sequences[i].rollout = std::move((*rollouts)[i]);
@@ -175,7 +187,8 @@ Result<std::vector<Sequence>> Trainer::sample(const std::vector<std::shared_ptr<
 }
 
 Result<std::vector<Sequence>>
-Trainer::given_answers(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts, int64_t step) const {
+Trainer::given_answers(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts,
+                       int64_t step) const {
     std::vector<Sequence> sequences;
     for (const auto& prompt : prompts) {
         Sequence sequence{prompt, {}};

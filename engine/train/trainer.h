@@ -23,7 +23,8 @@
 
 namespace stillroom::train {
 
-/// What one step was: its metrics by name (metrics.md), seconds by phase, and every rollout with its token records.
+/// What one step was: its metrics by name (metrics.md), seconds by phase, and every rollout with its token
+/// records.
 struct StepReport {
     int64_t step = 0;
     bool applied = false;   // false: skipped (a non-finite number, or no row) or cancelled
@@ -38,27 +39,29 @@ struct Counters {
     int64_t tokens_trained = 0, sequences_trained = 0, skipped_steps = 0;
 };
 
-/// What section 5's ratios compare with where a batch has several updates: the trainer's own log-probs before the
-/// first of them, by sequence.
+/// What section 5's ratios compare with where a batch has several updates: the trainer's own log-probs before
+/// the first of them, by sequence.
 struct OldPolicy {
-    std::vector<std::vector<float>> logprob;                       // [B][L]
-    std::vector<record::Top16Record> top16;                        // [B], for topk_token_pg
+    std::vector<std::vector<float>> logprob; // [B][L]
+    std::vector<record::Top16Record> top16;  // [B], for topk_token_pg
     /// That of sequences begin..begin+count-1.
     OldPolicy part(int64_t begin, int64_t count) const;
 };
 
-/// Called within a step with the phase, how far it is (0..1) and its figures in words; false cancels the step.
+/// Called within a step with the phase, how far it is (0..1) and its figures in words; false cancels the
+/// step.
 using StepProgress = std::function<bool(Phase phase, double done, const std::string& text)>;
 
 class Trainer {
-  public:
-    /// Loads data, student, teacher, base. `device` and `dtype` as on the command line; the recipe's dtype counts
-    /// where `dtype` is "auto". `say` hears what is being loaded.
+public:
+    /// Loads data, student, teacher, base. `device` and `dtype` as on the command line; the recipe's dtype
+    /// counts where `dtype` is "auto". `say` hears what is being loaded.
     static Result<std::unique_ptr<Trainer>> create(const formats::Recipe& recipe, const std::string& device,
                                                    const std::string& dtype,
                                                    const std::function<void(const std::string&)>& say);
 
-    /// The learning half alone, on models in memory: no data, no prompts. A `separate` teacher needs its weights.
+    /// The learning half alone, on models in memory: no data, no prompts. A `separate` teacher needs its
+    /// weights.
     static Result<std::unique_ptr<Trainer>> of_models(const formats::Recipe& recipe, model::Model student,
                                                       std::optional<model::Model> teacher_weights);
 
@@ -82,8 +85,9 @@ class Trainer {
     data::PromptOrder& order() { return *order_; }
     Counters& counters() { return counters_; }
 
-    /// Loss of given sequences under the current weights, with gradients in `gradients` (zeroed first): what a step
-    /// computes between sampling and the update. Used by step(), by the checks at a run's start and by tests.
+    /// Loss of given sequences under the current weights, with gradients in `gradients` (zeroed first): what
+    /// a step computes between sampling and the update. Used by step(), by the checks at a run's start and by
+    /// tests.
     struct Variant {
         bool student_as_teacher = false; // property T1; the student reads its own prompt twice
         int64_t micro_tokens = 0;        // another budget than the recipe's (T7); 0: the recipe's
@@ -94,8 +98,8 @@ class Trainer {
         bool cancelled = false;
         int64_t nonfinite_rows = 0;
         record::Metrics metrics;
-        std::vector<record::TokenRecord> tokens;                 // by sequence
-        std::vector<std::optional<record::Top16Record>> top16;   // by sequence
+        std::vector<record::TokenRecord> tokens;               // by sequence
+        std::vector<std::optional<record::Top16Record>> top16; // by sequence
     };
     Result<Evaluated> loss_and_gradients(const std::vector<Sequence>& sequences, const ResponseRows& rows,
                                          model::Arena& gradients, int64_t step, PhaseClock& clock,
@@ -105,18 +109,20 @@ class Trainer {
     Result<std::vector<std::shared_ptr<const teacher::PreparedPrompt>>>
     next_prompts(int64_t count, int64_t step, std::map<std::string, int64_t>& dropped);
     /// Rollouts of the student on `prompts`, samples_per_prompt each. Cancelled ones end as such.
-    Result<std::vector<Sequence>> sample(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts,
-                                         int64_t step, rollout::GenerationReport& generation, const StepProgress& progress);
+    Result<std::vector<Sequence>>
+    sample(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts, int64_t step,
+           rollout::GenerationReport& generation, const StepProgress& progress);
 
     /// Gives back memory that only generation needs.
     void release_generation() { generator_->release(); }
 
-  private:
+private:
     Trainer() = default;
-    Result<std::vector<Sequence>> given_answers(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts,
-                                                int64_t step) const;
-    Result<OldPolicy> old_policy(const std::vector<Sequence>& sequences, const ResponseRows& rows, int64_t step,
-                                 PhaseClock& clock, const StepProgress& progress);
+    Result<std::vector<Sequence>>
+    given_answers(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts,
+                  int64_t step) const;
+    Result<OldPolicy> old_policy(const std::vector<Sequence>& sequences, const ResponseRows& rows,
+                                 int64_t step, PhaseClock& clock, const StepProgress& progress);
 
     formats::Recipe recipe_;
     objective::Spec spec_;

@@ -44,7 +44,7 @@ TEST(Half, every_half_survives_the_way_to_float_and_back) {
     }
     EXPECT_EQ(float_to_fp16(65519.99f), 0x7bff); // below the midpoint to infinity
     EXPECT_EQ(float_to_fp16(65520.0f), 0x7c00);
-    EXPECT_EQ(float_to_fp16(0x1p-25f), 0);       // ties to even
+    EXPECT_EQ(float_to_fp16(0x1p-25f), 0); // ties to even
     EXPECT_EQ(float_to_fp16(0x1.8p-24f), 2);
 }
 
@@ -83,7 +83,8 @@ TEST(Strings, the_nearest_key_is_found_and_far_words_are_not) {
 
 TEST(Strings, utf8_is_checked_as_unicode_defines_it) {
     EXPECT_TRUE(is_utf8("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80"));
-    for (const char* bad : {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80", "\xff"}) EXPECT_FALSE(is_utf8(bad));
+    for (const char* bad : {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80", "\xff"})
+        EXPECT_FALSE(is_utf8(bad));
 }
 
 TEST(BoundedQueue, refuses_what_passes_its_capacity_and_drains_after_closing) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// Where tests find their files. tests/golden and tests/data are in the repository; what a licence forbids to copy is
-// read from ../shared where that exists, and the test says so where it does not.
+// Where tests find their files. tests/golden and tests/data are in the repository; what a licence forbids to
+// copy is read from ../shared where that exists, and the test says so where it does not.
 #pragma once
 
 #include <filesystem>
@@ -13,7 +13,9 @@
 namespace stillroom::test {
 
 inline std::filesystem::path source_folder() { return STILLROOM_SOURCE_DIR; }
-inline std::filesystem::path golden(const std::string& path) { return source_folder() / "tests/golden" / path; }
+inline std::filesystem::path golden(const std::string& path) {
+    return source_folder() / "tests/golden" / path;
+}
 inline std::filesystem::path data(const std::string& path) { return source_folder() / "tests/data" / path; }
 
 /// A file of ../shared, if this checkout has one beside it.
@@ -41,7 +43,7 @@ inline std::vector<nlohmann::json> read_json_lines(const std::filesystem::path& 
 
 /// A folder of this test's own that goes away with it.
 class TemporaryFolder {
-  public:
+public:
     TemporaryFolder() {
         std::string pattern = (std::filesystem::temp_directory_path() / "stillroom-XXXXXX").string();
         path_ = mkdtemp(pattern.data());
@@ -55,7 +57,7 @@ class TemporaryFolder {
     const std::filesystem::path& path() const { return path_; }
     std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
 
-  private:
+private:
     std::filesystem::path path_;
 };
 
