@@ -28,7 +28,7 @@ Divergence divergence(Direction direction, double beta, const Distribution& stud
     const auto zero = torch::zeros({}, log_ratio.options());
     const auto &p = student.probs, &q = teacher.probs;
     // An entry of probability 0 contributes 0 by selection, never as 0 * inf.
-    const auto p_live = student.logits > -INFINITY, q_live = teacher.logits > -INFINITY;
+    const auto p_live = student.logits != -INFINITY, q_live = teacher.logits > -INFINITY;
     switch (direction) {
     case Direction::Reverse: {
         const auto entries = torch::where(p_live, p * log_ratio, zero);

@@ -10,7 +10,7 @@ namespace stillroom::objective {
 namespace {
 
 torch::Tensor entropy(const Distribution& distribution) {
-    const auto live = distribution.logits > -INFINITY;
+    const auto live = distribution.logits != -INFINITY;
     return -torch::where(live, distribution.probs * distribution.log_probs,
                          torch::zeros_like(distribution.probs))
                 .sum(-1);

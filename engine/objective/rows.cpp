@@ -109,7 +109,7 @@ RowResult evaluate_rows(const Spec& spec, const Distribution& student, const Dis
     const double factor = kappa * (rescaled ? 1 / (options.beta * (1 - options.beta)) : 1);
     const auto row_factor =
         (inputs.scale * inputs.weight * factor / options.student_temperature).unsqueeze(-1);
-    const auto reached = counts.unsqueeze(-1) & (student.logits > -INFINITY);
+    const auto reached = counts.unsqueeze(-1) & (student.logits != -INFINITY);
     const auto zero = torch::zeros({}, rows.gradient.options());
     const auto weighted = [&](const torch::Tensor& gradient) {
         // By selection: what a row without weight holds, NaN too, must not reach a sum.

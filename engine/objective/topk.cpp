@@ -33,7 +33,7 @@ Normalised normalised(const TopK& teacher, int64_t tail_tokens) {
 
 // sum over entries of p (log p - log q), entries with p = 0 giving 0.
 torch::Tensor weighted_ratio(const Distribution& student, const torch::Tensor& log_target) {
-    const auto live = student.logits > -INFINITY;
+    const auto live = student.logits != -INFINITY;
     return torch::where(live, student.probs * (student.log_probs - log_target),
                         torch::zeros_like(student.probs));
 }
@@ -97,7 +97,7 @@ Unweighted tail_bucket(const Spec& spec, const Distribution& student, const TopK
     const auto class_gradient = logit_gradient(parts.slope, parts.total, classes.probs);
     const auto K = teacher.ids.size(-1);
     // A tail entry's share of the tail class.
-    const auto share = torch::where(tail_logits > -INFINITY, (tail_logits - student_tail).exp(),
+    const auto share = torch::where(tail_logits != -INFINITY, (tail_logits - student_tail).exp(),
                                     torch::zeros_like(tail_logits));
     const auto gradient =
         (share * class_gradient.narrow(-1, K, 1)).scatter(-1, teacher.ids, class_gradient.narrow(-1, 0, K));
@@ -146,7 +146,7 @@ Unweighted topk_rows(const Spec& spec, const Distribution& student, const TopK& 
     result.student_mass = kept.sum(-1);
     result.teacher_mass = mass.sum(-1);
     const auto A = result.teacher_mass.unsqueeze(-1), S = result.student_mass.unsqueeze(-1);
-    const auto live = log_kept > -INFINITY;
+    const auto live = log_kept != -INFINITY;
     const auto zero = torch::zeros({}, kept.options());
     switch (spec.kind) {
     case Kind::TopkTailBucket:
