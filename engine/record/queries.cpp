@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "record/queries.h"
 
+#include "base/files.h"
+
 #include "record/reader_connection.h"
 #include "record/token_blob.h"
 
@@ -311,6 +313,25 @@ Result<std::vector<std::string>> RunReader::faults() const {
         while (query.executeStep()) {
             const std::string line = query.getColumn(0).getString();
             if (line != "ok") faults.push_back(line);
+        }
+        // SQLite takes the file's length for its number of pages where the two differ: pages that are missing
+        // at the end, and that nothing in the rest refers to, would go unnoticed.
+        const auto header = read_file(connection_->database.getFilename());
+        if (!header) return header.error();
+        const auto number = [&](size_t at, int bytes) {
+            uint64_t value = 0;
+            for (int i = 0; i < bytes; ++i)
+                value = value << 8 | static_cast<unsigned char>((*header)[at + size_t(i)]);
+            return value;
+        };
+        constexpr size_t header_bytes = 100, page_size_at = 16, page_count_at = 28; // of SQLite's file format
+        if (header->size() >= header_bytes) {
+            const uint64_t page = number(page_size_at, 2) == 1 ? 65536 : number(page_size_at, 2);
+            if (header->size() < page * number(page_count_at, 4)) {
+                faults.push_back("the file has " + std::to_string(header->size()) +
+                                 " bytes, its header says " +
+                                 std::to_string(page * number(page_count_at, 4)));
+            }
         }
         return faults;
     });
