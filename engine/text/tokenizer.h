@@ -38,6 +38,10 @@ public:
     /// exist; or a tokenizer.json alone.
     static Result<Tokenizer> load(const std::filesystem::path& folder_or_file);
 
+    /// The tokenizer of a MODEL as the command line takes it: a Hugging Face or checkpoint folder, or a .gguf
+    /// file.
+    static Result<Tokenizer> of_model(const std::filesystem::path& model);
+
     /// A vocabulary and merges with the added tokens, special tokens and chat template of a
     /// tokenizer_config.json (and of the chat_template.jinja beside it). `scheme` is needed where the
     /// config's tokenizer_class names none.

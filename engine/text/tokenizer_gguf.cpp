@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A tokenizer from the metadata of a GGUF file.
+#include "formats/gguf.h"
 #include "text/json_reading.h"
 #include "text/tokenizer_parts.h"
 
@@ -102,6 +103,15 @@ Result<Tokenizer> Tokenizer::from_gguf(const GgufVocabulary& vocabulary, const s
     } catch (const std::exception& fault) {
         return Error{fault.what(), where};
     }
+}
+
+Result<Tokenizer> Tokenizer::of_model(const std::filesystem::path& model) {
+    if (model.extension() != ".gguf") return load(model);
+    const auto file = formats::Gguf::open(model);
+    if (!file) return file.error();
+    const auto vocabulary = formats::vocabulary_of(*file);
+    if (!vocabulary) return vocabulary.error();
+    return from_gguf(*vocabulary, model.string());
 }
 
 } // namespace stillroom::text

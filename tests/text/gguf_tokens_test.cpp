@@ -66,6 +66,12 @@ TEST_P(TinyGguf, saved_as_hugging_face_files_it_encodes_the_same) {
     EXPECT_EQ(again->chat_template(), tokenizer.chat_template());
 }
 
+TEST_P(TinyGguf, is_read_as_a_model_of_the_command_line) {
+    const auto tokenizer = Tokenizer::of_model(test::golden(std::string("gguf/") + GetParam() + ".gguf"));
+    ASSERT_TRUE(tokenizer) << tokenizer.error().message();
+    EXPECT_EQ(tokenizer->fingerprint(), Tokenizer::from_gguf(vocabulary(GetParam()))->fingerprint());
+}
+
 INSTANTIATE_TEST_SUITE_P(Golden, TinyGguf, testing::Values("tiny-llama", "tiny-qwen2", "tiny-qwen3"),
                          [](const auto& test) { return std::string(test.param).replace(4, 1, "_"); });
 
@@ -92,6 +98,22 @@ TEST(GgufTokens, smollm2_encodes_as_its_gguf_file) {
         ++chats;
     }
     EXPECT_EQ(chats, 3);
+}
+
+TEST(GgufTokens, malformed_vocabularies_in_files_are_refused) {
+    int refused = 0;
+    for (const char* name : {"model-pre-tokenizer", "model-tokenizer-model", "model-merge-unknown"}) {
+        const auto tokenizer =
+            Tokenizer::of_model(test::golden(std::string("gguf/malformed/") + name + ".gguf"));
+        ASSERT_FALSE(tokenizer) << name;
+        EXPECT_NE(tokenizer.error().message().find(std::string(name) + ".gguf"), std::string::npos)
+            << tokenizer.error().message();
+        ++refused;
+    }
+    EXPECT_EQ(refused, 3);
+    const auto sound = Tokenizer::of_model(test::golden("gguf/malformed/model-ok-plain.gguf"));
+    ASSERT_TRUE(sound) << sound.error().message();
+    EXPECT_EQ(sound->encode("abcab"), (Ids{5, 3}));
 }
 
 TEST(GgufTokens, faults_of_a_vocabulary_are_named) {
