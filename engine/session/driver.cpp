@@ -8,6 +8,7 @@
 #include "record/top16_policy.h"
 
 #include <algorithm>
+#include <cmath>
 #include <torch/torch.h>
 
 namespace stillroom::session {
@@ -189,6 +190,12 @@ void RunDriver::record_step(train::StepReport& report) {
     step->tokens_trained = trainer_->counters().tokens_trained;
     step->phase_seconds = std::move(report.phase_seconds);
     step->metrics = std::move(report.metrics);
+    // Where every row is finite a NaN is a quotient of nothing by nothing: undefined, which the store keeps
+    // apart.
+    const auto broken = step->metrics.find("nonfinite_rows");
+    if (broken == step->metrics.end() || broken->second == 0) {
+        for (auto& [name, value] : step->metrics) value = std::isnan(value) ? record::Undefined : value;
+    }
     const auto status = recorder_->status();
     step->metrics["recorder_backlog"] = double(status.backlog_bytes);
     step->metrics["recorder_dropped"] =

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace stillroom::session {
 
@@ -46,6 +47,7 @@ Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag
         });
     trainer_->release_generation();
     if (!evaluated) return evaluated;
+    for (auto& [name, value] : evaluated->metrics) value = std::isnan(value) ? record::Undefined : value;
     evaluated->step = step_;
     evaluated->tag = tag;
     return evaluated;

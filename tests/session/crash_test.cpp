@@ -42,7 +42,7 @@ std::vector<std::string> train_arguments(const fs::path& run) {
     std::vector<std::string> arguments{"train",     "sample-opd", "--device", "cpu",
                                        "--threads", "1",          "--out",    run.string()};
     for (const char* setting :
-         {"run.steps=6", "rollout.prompts_per_step=4", "rollout.max_new=48", "evaluation.limit=5",
+         {"run.steps=20", "rollout.prompts_per_step=4", "rollout.max_new=48", "evaluation.limit=5",
           "evaluation.every=0", "evaluation.at_start=false", "checkpoint.every=1", "checkpoint.keep_last=2",
           "checkpoint.export_at_end=false"}) {
         arguments.insert(arguments.end(), {"--set", setting});
@@ -80,7 +80,7 @@ TEST(Crash, a_run_that_is_killed_again_and_again_ends_bit_for_bit_as_an_uninterr
                     std::this_thread::sleep_for(std::chrono::microseconds(200));
                 }
             } else {
-                std::this_thread::sleep_for(std::chrono::milliseconds(1500 + random.below(2500)));
+                std::this_thread::sleep_for(std::chrono::milliseconds(800 + random.below(700)));
             }
             kills += kill(child, SIGKILL) == 0;
         }
@@ -88,9 +88,9 @@ TEST(Crash, a_run_that_is_killed_again_and_again_ends_bit_for_bit_as_an_uninterr
     }
     ASSERT_EQ(status, 0);
     EXPECT_GE(kills, 3);
-    EXPECT_EQ(test::weights_hash(whole, 6), test::weights_hash(killed, 6));
+    EXPECT_EQ(test::weights_hash(whole, 20), test::weights_hash(killed, 20));
     EXPECT_EQ(test::metrics_of(whole), test::metrics_of(killed));
-    EXPECT_TRUE(train::verify_checkpoint(train::checkpoint_folder(killed, 6)));
+    EXPECT_TRUE(train::verify_checkpoint(train::checkpoint_folder(killed, 20)));
 }
 
 TEST(Crash, a_killed_run_is_known_as_interrupted_with_the_checkpoint_it_can_resume_from) {
