@@ -11,8 +11,14 @@ void add_commands(CLI::App& app) {
     add_overlap(app);
     add_objective(app);
     add_inspect(app);
+    add_logprobs(app);
+    add_import(app);
     add_tokenize(app);
     add_render(app);
+    add_check_answers(app);
+    add_statistics(app);
+    add_runs(app);
+    add_show(app);
     add_version(app);
 }
 

@@ -13,8 +13,14 @@ void add_export(CLI::App& app);
 void add_overlap(CLI::App& app);
 void add_objective(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_logprobs(CLI::App& app);
+void add_import(CLI::App& app);
 void add_tokenize(CLI::App& app);
 void add_render(CLI::App& app);
+void add_check_answers(CLI::App& app);
+void add_statistics(CLI::App& app);
+void add_runs(CLI::App& app);
+void add_show(CLI::App& app);
 void add_version(CLI::App& app);
 
 /// All of them.
