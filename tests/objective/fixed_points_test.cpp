@@ -88,7 +88,7 @@ TEST(T6, descent_comes_to_rest_where_the_page_says) {
     for (const Objective& objective : test::objectives(Which::TopK)) all.push_back(objective);
     for (const Objective& objective : all) {
         auto rows = test::rows_of(test::logits(N, V, 9, 0.3), teacher, objective.options);
-        const auto log_p = descend(objective, rows, 600);
+        const auto log_p = descend(objective, rows, 300);
         const auto on_kept = log_p.gather(1, record.ids);
         const auto as_classes = [&](const torch::Tensor& all) {
             return torch::cat(
