@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The step: prompts, rollouts, the teacher's view, the gradient, the update.
-#include "base/ensure.h"
 #include "maths/verdict.h"
 #include "train/rollout_metrics.h"
 #include "train/schedule.h"
@@ -75,7 +74,7 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
     std::optional<OldPolicy> old;
     if (updates > 1 && objective::uses_old_policy(spec_.kind)) {
         auto kept = old_policy(sequences, ResponseRows::of(sequences, recipe_.rollout, recipe_.objective),
-                               step, clock, progress);
+                               step, clock, StepProgress());
         if (!kept) return kept.error();
         old = std::move(*kept);
     }
@@ -88,12 +87,11 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
         if (old)
             variant.old =
                 &old_part.emplace(old->part(int64_t(report.rollouts.size()), int64_t(batch.size())));
-        auto evaluated = loss_and_gradients(batch, rows, gradients_, step, clock, progress, variant);
+        // Earlier updates of a batch have moved the weights: only before the first can a step be given up.
+        auto evaluated = loss_and_gradients(batch, rows, gradients_, step, clock,
+                                            u == 0 ? progress : StepProgress(), variant);
         if (!evaluated) return evaluated.error();
         if (evaluated->cancelled) {
-            // Earlier updates of this batch have moved the weights: only a step's first update can be given
-            // up.
-            ensure(u == 0, "a step may be cancelled before its first update alone");
             report.cancelled = true;
             return report;
         }

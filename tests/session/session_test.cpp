@@ -117,6 +117,20 @@ TEST(Session, a_step_that_is_given_up_is_taken_anew_on_resuming) {
     EXPECT_EQ(test::metrics_of(folder / "whole"), test::metrics_of(folder / "parts"));
 }
 
+TEST(Session, a_step_of_several_updates_is_given_up_before_its_first_or_finished) {
+    const test::TemporaryFolder folder;
+    const auto recipe =
+        small_recipe("sample-opd", {"optimizer.updates_per_batch=4", "optimizer.micro_tokens=1"});
+    ASSERT_TRUE(run(recipe, folder / "whole").result);
+    const auto stopped = run(recipe, folder / "parts", false, [](Session& session, const Event& event) {
+        const auto* progress = std::get_if<PhaseProgress>(&event);
+        if (progress && progress->phase == "learn") session.send(StopNow{});
+    });
+    ASSERT_TRUE(stopped.result) << stopped.result.error().message();
+    ASSERT_TRUE(run(recipe, folder / "parts", true).result);
+    EXPECT_EQ(test::weights_hash(folder / "whole", 4), test::weights_hash(folder / "parts", 4));
+}
+
 TEST(Session, pausing_holds_the_run_and_resuming_changes_nothing) {
     const test::TemporaryFolder folder;
     const auto recipe = small_recipe("sample-opd");
