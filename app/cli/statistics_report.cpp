@@ -252,7 +252,7 @@ std::string interval(const json& ends) {
 }
 
 void row(std::ostream& out, const std::string& label, const std::string& text) {
-    out << label << std::string(label.size() < 28 ? 28 - label.size() : 1, ' ') << text << '\n';
+    out << label << std::string(label.size() < 30 ? 30 - label.size() : 1, ' ') << text << '\n';
 }
 
 void optional_row(std::ostream& out, const std::string& label, const json& report, const char* key,
