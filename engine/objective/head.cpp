@@ -136,7 +136,7 @@ HeadOutputs head_pass(const Spec& spec, const HeadInputs& inputs, torch::Tensor 
             d_head.narrow(0, 0, real).add_(product(gradient.t(), reached).mul_(unit));
         }
     }
-    outputs.d_hidden = N > 0 ? torch::cat(d_hidden) : torch::zeros_like(inputs.student_hidden);
+    outputs.d_hidden = N > 0 ? torch::cat(d_hidden) : torch::zeros_like(inputs.student_hidden, type);
 
     const RowTable table = RowTable::of(columns);
     outputs.loss = sums.state().add(table, spec, real);

@@ -34,7 +34,6 @@ TEST(T1, a_teacher_equal_to_the_student_gives_no_loss_and_no_gradient) {
 
 // A student that is the target itself, where the rule fixes it; the tail of D and the mass off K of C are
 // free.
-
 torch::Tensor at_its_target(const Objective& objective, const TopK& record, int64_t V) {
     const auto K = record.ids.size(1);
     auto tail = test::logits(record.ids.size(0), V, 77).scatter(1, record.ids, -INFINITY).log_softmax(-1);
@@ -61,7 +60,6 @@ TEST(T1, a_student_at_the_target_of_a_record_gives_no_loss_and_no_gradient) {
 }
 
 // Moves each row's logits against its gradient, in the metric of its probabilities, until it comes to rest.
-
 torch::Tensor descend(const Objective& objective, RowInputs rows, int steps) {
     rows.student_logits = rows.student_logits.clone();
     for (int step = 0; step < steps; ++step) {
