@@ -10,6 +10,7 @@ made from. Ends with status 1 and says what differs, if anything does.
 """
 import argparse
 import json
+import pathlib
 import subprocess
 import sys
 
@@ -23,16 +24,16 @@ TEXT = "Question: 12 + 30 = ?\nAnswer: It's 42, isn't it?  The ring is on the hi
 def inputs(folder, vocab):
     """Token ids: a text where the folder has a tokenizer, and a few made up from the whole vocabulary."""
     sequences = [[(17 * i * i + 5 * i + 3) % vocab for i in range(n)] for n in (1, 2, 33)]
-    try:
+    has_tokenizer = (pathlib.Path(folder) / "tokenizer.json").exists()
+    if has_tokenizer:
         sequences.append(transformers.AutoTokenizer.from_pretrained(folder).encode(TEXT, add_special_tokens=False))
-    except (OSError, ValueError) as missing:
-        print(f"no tokenizer compared: {str(missing).splitlines()[0]}")
-        return sequences, False
-    return sequences, True
+    else:
+        print(f"{folder}: has no tokenizer, none is compared")
+    return sequences, has_tokenizer
 
 
-def stillroom(cli, command, model, lines):
-    done = subprocess.run([cli, command, model, *lines[0]], input="\n".join(json.dumps(line) for line in lines[1]),
+def stillroom(cli, command, model, lines, *arguments):
+    done = subprocess.run([cli, command, model, *arguments], input="\n".join(map(json.dumps, lines)),
                           capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{cli} {command} ended with status {done.returncode}: {done.stderr.strip()}")
@@ -57,11 +58,11 @@ def main():
     other = options.other or options.folder
     sequences, has_tokenizer = inputs(options.folder, model.config.vocab_size)
     if has_tokenizer:
-        ours = stillroom(options.cli, "tokenize", other, ([], [{"text": TEXT}]))[0]["ids"]
+        ours = stillroom(options.cli, "tokenize", other, [{"text": TEXT}])[0]["ids"]
         if ours != sequences[-1]:
             faults.append(f"the text is {sequences[-1]} to transformers and {ours} to stillroom-cli")
-    answers = stillroom(options.cli, "logprobs", other,
-                        (["--logits", "--device", "cpu", "--dtype", "fp32"], [{"ids": ids} for ids in sequences]))
+    answers = stillroom(options.cli, "logprobs", other, [{"ids": ids} for ids in sequences], "--logits", "--device", "cpu",
+                        "--dtype", "fp32")
     worst = 0.0
     for ids, answer in zip(sequences, answers, strict=True):
         with torch.no_grad():
