@@ -309,6 +309,11 @@ Result<std::vector<AlarmRecord>> RunReader::alarms() const {
 Result<std::vector<std::string>> RunReader::faults() const {
     return connection_->guarded([&]() -> Result<std::vector<std::string>> {
         std::vector<std::string> faults;
+        const auto page = uint64_t(connection_->database.execAndGet("PRAGMA page_size").getInt64());
+        std::error_code ignored;
+        // SQLite itself takes what is missing of a last page for zeros.
+        if (std::filesystem::file_size(connection_->file, ignored) % page != 0)
+            faults.push_back("the last page is cut");
         SQLite::Statement query(connection_->database, "PRAGMA quick_check");
         while (query.executeStep()) {
             const std::string line = query.getColumn(0).getString();
