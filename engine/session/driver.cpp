@@ -56,6 +56,8 @@ Result<void> RunDriver::fail(const Error& error) {
 }
 
 Result<void> RunDriver::prepare() {
+    // The run's copy of the recipe lies in another folder: relative paths must go on meaning the same.
+    request_.recipe = formats::with_absolute_paths(request_.recipe);
     const formats::Recipe& recipe = request_.recipe;
     if (request_.threads > 0) torch::set_num_threads(request_.threads);
     if (!recipe.run.deadline.empty()) {

@@ -208,6 +208,19 @@ TEST(Session, a_missing_model_fails_with_one_clear_error) {
               record::RunState::Failed);
 }
 
+TEST(Session, a_recipe_with_relative_paths_can_be_resumed) {
+    const test::TemporaryFolder folder;
+    auto recipe = small_recipe("sample-opd");
+    std::filesystem::copy(test::source_folder() / "resources/sample/heldout.jsonl", folder / "train.jsonl");
+    recipe.data.files = {"train.jsonl"};
+    recipe.file = folder / "own.toml";
+    ASSERT_TRUE(run(recipe, folder / "runs/run").result);
+    auto again = formats::read_recipe(folder / "runs/run/recipe.toml").value();
+    again.run.steps = 5;
+    const auto resumed = run(again, folder / "runs/run", true);
+    ASSERT_TRUE(resumed.result) << resumed.result.error().message();
+}
+
 TEST(Session, an_existing_folder_is_never_overwritten) {
     const test::TemporaryFolder folder;
     std::filesystem::create_directory(folder / "run");
