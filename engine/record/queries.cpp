@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "record/queries.h"
 
-#include "base/files.h"
-
 #include "record/reader_connection.h"
 #include "record/token_blob.h"
 
+#include <array>
+#include <fstream>
 #include <sqlite3.h>
 
 namespace stillroom::record {
@@ -26,6 +26,29 @@ std::string immutable_uri(const std::filesystem::path& file) {
         }
     }
     return uri + "?immutable=1";
+}
+
+/// What is wrong with the length of `file`; empty if nothing is. SQLite takes the length for the number of
+/// pages where it differs from the header's, and the missing part of a page for zeros: pages at the end that
+/// nothing in the rest refers to would go unnoticed. While a log is pending, the file may rightly be shorter
+/// than its header says.
+std::string missing_end(const std::filesystem::path& file) {
+    constexpr size_t header_bytes = 32, page_size_at = 16,
+                     page_count_at = 28; // big-endian, of SQLite's file format
+    std::error_code fault;
+    const uint64_t log_size = std::filesystem::file_size(file.string() + "-wal", fault);
+    if (!fault && log_size > 0) return {};
+    std::array<unsigned char, header_bytes> header{};
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream.read(reinterpret_cast<char*>(header.data()), header_bytes))
+        return "its header is not readable";
+    const uint64_t stored = uint64_t{header[page_size_at]} << 8 | header[page_size_at + 1];
+    const uint64_t page = stored == 1 ? 65536 : stored;
+    uint64_t pages = 0;
+    for (size_t i = 0; i < 4; ++i) pages = pages << 8 | header[page_count_at + i];
+    const uint64_t size = std::filesystem::file_size(file, fault);
+    if (fault || size >= page * pages) return {};
+    return "the file has " + std::to_string(size) + " bytes, its header says " + std::to_string(page * pages);
 }
 
 } // namespace
@@ -151,7 +174,7 @@ Result<std::vector<MetricSummary>> RunReader::metrics() const {
     });
 }
 
-Result<std::vector<SeriesPoint>> RunReader::series(const std::string& tag) const {
+Result<std::vector<SeriesPoint>> RunReader::series(const std::string& tag, int64_t after) const {
     return connection_->guarded([&]() -> Result<std::vector<SeriesPoint>> {
         SQLite::Database& database = connection_->database;
         std::vector<SeriesPoint> points;
@@ -165,8 +188,9 @@ Result<std::vector<SeriesPoint>> RunReader::series(const std::string& tag) const
         SQLite::Statement query(database,
                                 "SELECT m.step, m.value, t.wall_seconds, t.active_seconds, t.tokens_trained "
                                 "FROM metric m LEFT JOIN step_time t ON t.step = m.step "
-                                "WHERE m.tag = ? ORDER BY m.step");
+                                "WHERE m.tag = ? AND m.step > ? ORDER BY m.step");
         query.bind(1, tag);
+        query.bind(2, after);
         read(query);
         const size_t dot = tag.find('.');
         if (!points.empty() || dot == std::string::npos) return points;
@@ -174,9 +198,10 @@ Result<std::vector<SeriesPoint>> RunReader::series(const std::string& tag) const
             database, "SELECT e.step, m.value, t.wall_seconds, t.active_seconds, t.tokens_trained "
                       "FROM evaluation e JOIN evaluation_metric m ON m.evaluation = e.id "
                       "LEFT JOIN step_time t ON t.step = e.step "
-                      "WHERE e.tag = ? AND m.name = ? ORDER BY e.step");
+                      "WHERE e.tag = ? AND m.name = ? AND e.step > ? ORDER BY e.step");
         evaluations.bind(1, tag.substr(0, dot));
         evaluations.bind(2, tag.substr(dot + 1));
+        evaluations.bind(3, after);
         read(evaluations);
         return points;
     });
@@ -309,35 +334,12 @@ Result<std::vector<AlarmRecord>> RunReader::alarms() const {
 Result<std::vector<std::string>> RunReader::faults() const {
     return connection_->guarded([&]() -> Result<std::vector<std::string>> {
         std::vector<std::string> faults;
-        const auto page = uint64_t(connection_->database.execAndGet("PRAGMA page_size").getInt64());
-        std::error_code ignored;
-        // SQLite itself takes what is missing of a last page for zeros.
-        if (std::filesystem::file_size(connection_->file, ignored) % page != 0)
-            faults.push_back("the last page is cut");
         SQLite::Statement query(connection_->database, "PRAGMA quick_check");
         while (query.executeStep()) {
             const std::string line = query.getColumn(0).getString();
             if (line != "ok") faults.push_back(line);
         }
-        // SQLite takes the file's length for its number of pages where the two differ: pages that are missing
-        // at the end, and that nothing in the rest refers to, would go unnoticed.
-        const auto header = read_file(connection_->database.getFilename());
-        if (!header) return header.error();
-        const auto number = [&](size_t at, int bytes) {
-            uint64_t value = 0;
-            for (int i = 0; i < bytes; ++i)
-                value = value << 8 | static_cast<unsigned char>((*header)[at + size_t(i)]);
-            return value;
-        };
-        constexpr size_t header_bytes = 100, page_size_at = 16, page_count_at = 28; // of SQLite's file format
-        if (header->size() >= header_bytes) {
-            const uint64_t page = number(page_size_at, 2) == 1 ? 65536 : number(page_size_at, 2);
-            if (header->size() < page * number(page_count_at, 4)) {
-                faults.push_back("the file has " + std::to_string(header->size()) +
-                                 " bytes, its header says " +
-                                 std::to_string(page * number(page_count_at, 4)));
-            }
-        }
+        if (const auto missing = missing_end(connection_->file); !missing.empty()) faults.push_back(missing);
         return faults;
     });
 }

@@ -78,8 +78,8 @@ public:
 
     /// All metrics, by name.
     Result<std::vector<MetricSummary>> metrics() const;
-    /// Ascending by step; empty for a tag that was not recorded.
-    Result<std::vector<SeriesPoint>> series(const std::string& tag) const;
+    /// Points of steps after `after`, ascending; empty for a tag that was not recorded.
+    Result<std::vector<SeriesPoint>> series(const std::string& tag, int64_t after = -1) const;
 
     Result<std::vector<RolloutSummary>> rollouts(const RolloutFilter& filter) const;
     /// With tokens, and top-16 where kept. `sampler_logprob` is empty.

@@ -4,11 +4,8 @@
 #include "session/engine.h"
 
 #include <ctime>
-#include <fstream>
 
 namespace stillroom::session {
-
-namespace fs = std::filesystem;
 
 Session::Session() : engine_(std::make_unique<Engine>()) {}
 
@@ -34,12 +31,6 @@ record::RunState Session::state() const { return engine_->state; }
 Result<void> Session::wait() {
     if (engine_->thread.joinable()) engine_->thread.join();
     return engine_->outcome;
-}
-
-fs::path new_run_folder(const fs::path& runs, const std::string& name) {
-    fs::path folder = runs / name;
-    for (int i = 2; fs::exists(folder); ++i) folder = runs / (name + "-" + std::to_string(i));
-    return folder;
 }
 
 Result<double> deadline_time(const std::string& text, double started) {

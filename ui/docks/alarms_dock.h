@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// The alarms of the run with their evidence.
+#pragma once
+
+#include "ui/source/run_source.h"
+
+#include <QLabel>
+#include <QListWidget>
+#include <QPointer>
+
+namespace stillroom::ui {
+
+class AlarmsDock : public QWidget {
+    Q_OBJECT
+public:
+    explicit AlarmsDock(QWidget* parent = nullptr);
+    void show_run(RunSource* run);
+
+Q_SIGNALS:
+    /// Show the rollouts of these steps.
+    void shown(qint64 first_step, qint64 last_step);
+
+private:
+    void update_alarms();
+
+    QPointer<RunSource> run_;
+    QLabel* empty_;
+    QListWidget* list_;
+};
+
+} // namespace stillroom::ui

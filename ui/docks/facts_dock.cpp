@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+#include "ui/docks/facts_dock.h"
+
+#include <QApplication>
+#include <QClipboard>
+#include <QFileInfo>
+#include <QHeaderView>
+#include <QLocale>
+#include <QMenu>
+#include <QVBoxLayout>
+
+namespace stillroom::ui {
+
+namespace {
+
+QString formula_of(const std::string& objective) {
+    static const std::map<std::string, const char*> formulas{
+        {"kl_reverse", "reverse KL, exact: Σ pS (log pS − log pT) over the whole vocabulary"},
+        {"kl_forward", "forward KL, exact: Σ pT (log pT − log pS) over the whole vocabulary"},
+        {"jsd", "generalised Jensen-Shannon divergence, exact"},
+        {"topk_uniform_tail", "reverse KL to the teacher's top-k with a uniform tail"},
+        {"topk_tail_bucket", "KL over the teacher's top-k and one bucket for the tail"},
+        {"topk_renorm", "KL over the teacher's top-k, renormalised"},
+        {"k1_pg", "policy gradient with reward log pT(y) − log pS(y) (sampled reverse KL)"},
+        {"k2", "k2: ½ (log pS(y) − log pT(y))²"},
+        {"topk_token_pg", "policy gradient with rewards on the student's top-k"},
+        {"sft", "cross-entropy on the solutions"}};
+    const auto found = formulas.find(objective);
+    return found == formulas.end() ? QString::fromStdString(objective) : QString::fromUtf8(found->second);
+}
+
+QString short_path(const std::string& path) {
+    const QString text = QString::fromStdString(path);
+    return text.contains('/') ? QFileInfo(text).fileName() : text;
+}
+
+} // namespace
+
+std::vector<Fact> facts_of(const RunSource& run) {
+    const auto& settings = run.settings();
+    const auto value = [&](const std::string& key) {
+        const auto found = settings.find(key);
+        return found == settings.end() ? std::string() : found->second;
+    };
+    const auto text = [&](const std::string& key) { return QString::fromStdString(value(key)); };
+    std::vector<Fact> facts;
+    const auto add = [&](const char* name, const QString& shown, const char* keys) {
+        if (!shown.isEmpty()) facts.push_back({QString::fromUtf8(name), shown, QString::fromUtf8(keys)});
+    };
+    if (!settings.empty()) {
+        add("objective", formula_of(value("objective.name")), "objective.name");
+        add("clamp",
+            value("objective.clamp.kind") == "none"
+                ? "none"
+                : text("objective.clamp.kind") + " at " + text("objective.clamp.c") + " nats",
+            "objective.clamp");
+        add("reduction", text("objective.reduction"), "objective.reduction");
+        add("student", short_path(value("student.model")) + ", " + text("student.trainable"),
+            "student.model");
+        add("teacher",
+            value("teacher.kind") == "separate" ? short_path(value("teacher.model"))
+                                                : text("teacher.kind").replace('_', ' '),
+            "teacher.kind, teacher.model");
+        add("teacher sees", value("teacher.context") == "none" ? "the problem" : text("teacher.context"),
+            "teacher.context");
+        add("lr", text("optimizer.lr") + " " + text("optimizer.schedule"), "optimizer.lr");
+        add("batch",
+            text("rollout.prompts_per_step") + QString::fromUtf8(" × ") + text("rollout.samples_per_prompt") +
+                ", cap " + text("rollout.max_new"),
+            "rollout.prompts_per_step, rollout.samples_per_prompt, rollout.max_new");
+        add("sampling",
+            "T " + text("rollout.temperature") + ", top-p " + text("rollout.top_p") + ", top-k " +
+                (value("rollout.top_k") == "0" ? "off" : text("rollout.top_k")),
+            "rollout.temperature, rollout.top_p, rollout.top_k");
+        add("seed", text("run.seed"), "run.seed");
+    }
+    const auto& summary = run.status().summary;
+    add("recipe hash", QString::fromStdString(summary.recipe_hash).left(12), "");
+    const auto& checkpoints = run.checkpoints();
+    const auto kept = std::count_if(checkpoints.begin(), checkpoints.end(),
+                                    [](const auto& checkpoint) { return !checkpoint.removed; });
+    add("checkpoints", QString("%1 kept of %2").arg(kept).arg(checkpoints.size()), "");
+    const QLocale locale = QLocale::c();
+    add("rollouts",
+        QString("%1, %2").arg(summary.rollouts).arg(locale.formattedDataSize(summary.rollout_bytes)), "");
+    add("top-16 kept",
+        QString("%1 of %2, %3")
+            .arg(summary.top16)
+            .arg(summary.rollouts)
+            .arg(locale.formattedDataSize(summary.top16_bytes)),
+        "record.top16");
+    add("folder", QString::fromStdString(run.folder().string()), "");
+    return facts;
+}
+
+FactsDock::FactsDock(QWidget* parent) : QWidget(parent), list_(new QTreeWidget) {
+    list_->setObjectName("table.facts");
+    list_->setAccessibleName("Run facts");
+    list_->setColumnCount(2);
+    list_->setHeaderHidden(true);
+    list_->setRootIsDecorated(false);
+    list_->setWordWrap(true);
+    list_->setAlternatingRowColors(true);
+    list_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    list_->header()->setStretchLastSection(true);
+    list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
+    list_->setContextMenuPolicy(Qt::CustomContextMenu);
+    connect(list_, &QTreeWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+        const QTreeWidgetItem* item = list_->itemAt(at);
+        if (!item) return;
+        auto* menu = new QMenu(this);
+        menu->setAttribute(Qt::WA_DeleteOnClose);
+        menu->addAction("Copy", this, [text = item->text(0) + ": " + item->text(1)] {
+            QApplication::clipboard()->setText(text);
+        });
+        menu->popup(list_->viewport()->mapToGlobal(at));
+    });
+    auto* layout = new QVBoxLayout(this);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->addWidget(list_);
+}
+
+void FactsDock::show_run(RunSource* run) {
+    if (run_) run_->disconnect(this);
+    run_ = run;
+    if (run_) {
+        connect(run_, &RunSource::settingsChanged, this, &FactsDock::update_facts);
+        connect(run_, &RunSource::listsChanged, this, &FactsDock::update_facts);
+        connect(run_, &RunSource::rolloutsChanged, this, &FactsDock::update_facts);
+    }
+    update_facts();
+}
+
+void FactsDock::update_facts() {
+    const auto facts = run_ ? facts_of(*run_) : std::vector<Fact>{};
+    while (list_->topLevelItemCount() > int(facts.size())) delete list_->takeTopLevelItem(int(facts.size()));
+    for (int row = 0; row < int(facts.size()); ++row) {
+        QTreeWidgetItem* item = list_->topLevelItem(row);
+        if (!item) list_->addTopLevelItem(item = new QTreeWidgetItem);
+        const Fact& fact = facts[size_t(row)];
+        item->setText(0, fact.name);
+        item->setText(1, fact.value);
+        item->setTextAlignment(0, Qt::AlignLeft | Qt::AlignTop);
+        item->setToolTip(1, fact.keys.isEmpty() ? fact.value : fact.value + "\n" + fact.keys);
+    }
+}
+
+} // namespace stillroom::ui
