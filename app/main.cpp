@@ -1,2 +1,65 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-int main() { return 0; }
+// The window's program: options, then the window, then the engine behind it.
+#include "ui/source/engine.h"
+#include "ui/window/main_window.h"
+
+#include <QApplication>
+#include <QCommandLineParser>
+#include <QStandardPaths>
+#include <QTimer>
+#include <csignal>
+
+namespace {
+
+volatile std::sig_atomic_t asked_to_end = 0;
+void on_signal(int) { asked_to_end = 1; }
+
+} // namespace
+
+int main(int argc, char** argv) {
+    QApplication application(argc, argv);
+    QApplication::setApplicationName("stillroom");
+    QApplication::setApplicationVersion(STILLROOM_VERSION);
+    QApplication::setDesktopFileName("stillroom");
+
+    QCommandLineParser parser;
+    parser.setApplicationDescription("A workbench for on-policy distillation of small language models.");
+    parser.addHelpOption();
+    parser.addVersionOption();
+    parser.addPositionalArgument("run", "a run's folder to open", "[RUN]");
+    const QString data = QStandardPaths::writableLocation(QStandardPaths::GenericDataLocation) + "/stillroom",
+                  config =
+                      QStandardPaths::writableLocation(QStandardPaths::GenericConfigLocation) + "/stillroom";
+    parser.addOptions(
+        {{"data-dir", "folder of the runs' folder (default: " + data + ")", "folder", data},
+         {"config-dir", "folder of settings and layout (default: " + config + ")", "folder", config},
+         {"safe-mode", "default layout, nothing restored"},
+         {"reset-layout", "forget the saved layout"},
+         {"sample", "start the sample run at once"}});
+    parser.process(application);
+
+    stillroom::ui::Engine engine;
+    stillroom::ui::MainWindow::Options options;
+    options.runs_folder = parser.value("data-dir") + "/runs";
+    options.config_folder = parser.value("config-dir");
+    options.safe_mode = parser.isSet("safe-mode");
+    options.reset_layout = parser.isSet("reset-layout");
+    stillroom::ui::MainWindow window(engine, options);
+    window.show();
+    if (const QStringList runs = parser.positionalArguments(); !runs.isEmpty()) window.open_run(runs.front());
+    if (parser.isSet("sample")) {
+        QObject::connect(&engine, &stillroom::ui::Engine::loaded, &window,
+                         [&] { window.start_shipped("sample-opd"); });
+    }
+    QTimer::singleShot(0, &engine, &stillroom::ui::Engine::load);
+
+    // A signal ends the program as closing the window would: the run finishes its step and saves.
+    std::signal(SIGTERM, on_signal);
+    std::signal(SIGINT, on_signal);
+    QTimer signals_timer;
+    QObject::connect(&signals_timer, &QTimer::timeout, &application, [] {
+        if (asked_to_end) QApplication::quit();
+    });
+    signals_timer.start(200);
+    return QApplication::exec();
+}

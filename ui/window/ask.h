@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// Questions to the person, modeless: one button an answer.
+#pragma once
+
+#include "ui/window/settings.h"
+
+#include <QDialog>
+#include <functional>
+
+namespace stillroom::ui {
+
+struct Choice {
+    QString name, text; // objectName and label of its button
+    std::function<void()> act;
+};
+/// Shows the question; Escape and closing do nothing. `by_default` is the button with the focus.
+QDialog* ask(QWidget& parent, const QString& name, const QString& title, const QString& text,
+             std::vector<Choice> choices, size_t by_default);
+
+/// File > Settings; `changed` after each change.
+QDialog* ask_settings(QWidget& parent, Settings& settings, std::function<void()> changed);
+
+} // namespace stillroom::ui
