@@ -23,7 +23,11 @@ packages=(
     libsqlitecpp-dev libsqlite3-dev libboost-dev libgtest-dev
 )
 
+gui_packages=(qt6-base-dev qt6-charts-dev libgl-dev fonts-dejavu-core)
+use_gui=ON
+
 install_packages() {
+    [ "$use_gui" = ON ] && packages+=("${gui_packages[@]}")
     local missing=() package
     for package in "${packages[@]}"; do
         dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
@@ -73,8 +77,16 @@ find_nvcc() {
 
 configure_and_build() { # target...
     cd "$repository"
-    cmake --preset release -DSTILLROOM_TORCH_ENV="$torch_env" -DSTILLROOM_CUDA="$use_cuda" "$@" >"$repository/build-configure.log" 2>&1 ||
+    cmake --preset release -DSTILLROOM_TORCH_ENV="$torch_env" -DSTILLROOM_CUDA="$use_cuda" -DSTILLROOM_GUI="$use_gui" "$@" >"$repository/build-configure.log" 2>&1 ||
         { cat "$repository/build-configure.log" >&2; die "configuring failed"; }
     rm -f "$repository/build-configure.log"
     cmake --build build --parallel "$(nproc)"
+}
+
+# The start menu's entry for the program as it was built here.
+install_desktop_entry() {
+    local share="${XDG_DATA_HOME:-$HOME/.local/share}"
+    mkdir -p "$share/applications" "$share/icons/hicolor/scalable/apps"
+    cp "$repository/resources/icons/stillroom.svg" "$share/icons/hicolor/scalable/apps/stillroom.svg"
+    sed "s|^Exec=.*|Exec=$repository/build/bin/stillroom %f|" "$repository/resources/stillroom.desktop" >"$share/applications/stillroom.desktop"
 }
