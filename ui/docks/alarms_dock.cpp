@@ -17,8 +17,8 @@ AlarmsDock::AlarmsDock(QWidget* parent) : QWidget(parent), empty_(new QLabel), l
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
-    layout->addWidget(empty_);
-    layout->addWidget(list_);
+    layout->addWidget(empty_, 0, Qt::AlignTop);
+    layout->addWidget(list_, 1);
     connect(list_, &QListWidget::itemActivated, this, [this](QListWidgetItem* item) {
         Q_EMIT shown(item->data(Qt::UserRole).toLongLong(), item->data(Qt::UserRole + 1).toLongLong());
     });

@@ -56,12 +56,14 @@ MainWindow::MainWindow(Engine& engine, Options options, QWidget* parent)
     if (!fault.isEmpty()) say(fault);
 
     connect(&engine_, &Engine::loaded, this, [this] {
+        update_status();
         update_actions();
         look_for_interrupted();
     });
     connect(&engine_, &Engine::failed, this, [this](const QString& why) {
-        say("The engine could not be loaded; recorded runs can be viewed. " + why, true);
+        update_status();
         update_actions();
+        say("The engine could not be loaded; recorded runs can be viewed. " + why, true);
     });
     connect(&engine_, &Engine::ended, this, [this](const QString& run) {
         runs_.refresh();
