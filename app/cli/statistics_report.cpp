@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "app/cli/statistics_report.h"
 
-#include "maths/verdict.h"
+#include "eval/votes.h"
 #include "stats/bootstrap.h"
 #include "stats/majority.h"
 #include "stats/paired.h"
@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <map>
 #include <ostream>
 
 namespace stillroom::cli {
@@ -59,38 +58,6 @@ json scores(const stats::Summary& summary) {
         {"design_effect", value(summary.design_effect)}, {"interval_t95", value(summary.interval_t95)}};
     if (summary.zero_error_bound) report["zero_error_bound"] = *summary.zero_error_bound;
     return report;
-}
-
-/// Votes of one question. Right samples vote together whatever they wrote; wrong answers are grouped by the
-/// answer check, up to a number of classes beyond which equal strings must do.
-stats::Votes votes_of(const stats::Question& question) {
-    constexpr size_t most_compared = 64;
-    stats::Votes votes;
-    std::map<std::string, int64_t> by_text;
-    for (const stats::Sample& sample : question.samples) {
-        if (sample.outcome == stats::Outcome::Right) {
-            ++votes.gold;
-        } else if (sample.answer) {
-            ++by_text[*sample.answer];
-        } else {
-            ++votes.silent;
-        }
-    }
-    std::vector<std::string> representatives;
-    for (const auto& [answer, count] : by_text) {
-        size_t group = representatives.size();
-        for (size_t i = 0; i < std::min(representatives.size(), most_compared); ++i) {
-            if (maths::compare_answers(answer, representatives[i]).verdict != maths::Verdict::Equal) continue;
-            group = i;
-            break;
-        }
-        if (group == representatives.size()) {
-            representatives.push_back(answer);
-            votes.others.push_back(0);
-        }
-        votes.others[group] += count;
-    }
-    return votes;
 }
 
 bool same_samples(const std::vector<stats::QuestionCounts>& counts) {
@@ -183,7 +150,7 @@ json statistics_of(const ScoredSamples& samples, const StatisticsOptions& option
     for (const int64_t k : ks) report["pass_at_k"].push_back(to_json(stats::pass_at_k(counts, k)));
     if (samples.has_answers) {
         std::vector<stats::Votes> votes;
-        for (const stats::Question& question : samples.questions) votes.push_back(votes_of(question));
+        for (const stats::Question& question : samples.questions) votes.push_back(eval::votes_of(question));
         report["maj_at_k"] = json::array();
         for (const int64_t k : ks) {
             const stats::AtK majority = stats::majority_at_k(votes, k, options.seed);

@@ -2,6 +2,7 @@
 #include "eval/evaluate.h"
 
 #include "base/hash.h"
+#include "eval/votes.h"
 #include "maths/verdict.h"
 #include "stats/majority.h"
 #include "stats/pass_at_k.h"
@@ -36,8 +37,7 @@ std::vector<stats::Question> questions_of(const std::vector<record::EvaluationAn
         sample.has_answer = answer.format_ok;
         sample.truncated = answer.finish_reason == "length";
         sample.tokens = answer.length;
-        // Votes are by the grader's equivalence: every right answer is the gold's class.
-        if (answer.format_ok) sample.answer = answer.verdict == "equal" ? answer.gold : answer.extracted;
+        if (!answer.extracted.empty()) sample.answer = answer.extracted;
         questions[place->second].samples.push_back(std::move(sample));
     }
     return questions;
@@ -117,11 +117,7 @@ record::Metrics score(const std::vector<record::EvaluationAnswer>& answers) {
         put(metrics, "se_pass_at_" + std::to_string(k), pass.se_clustered);
     }
     std::vector<stats::Votes> votes;
-    for (const auto& question : questions) {
-        std::vector<std::optional<std::string>> given;
-        for (const auto& sample : question.samples) given.push_back(sample.answer);
-        votes.push_back(stats::votes_of(question.gold, given));
-    }
+    for (const auto& question : questions) votes.push_back(votes_of(question));
     for (const int64_t k : stats::usual_k(counts)) {
         if (k == 1) continue; // maj@1 is avg@n
         const auto majority = stats::majority_at_k(votes, k);
