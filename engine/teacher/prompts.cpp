@@ -70,6 +70,44 @@ Result<PromptBuilder> PromptBuilder::make(const formats::Recipe& recipe, const t
     return builder;
 }
 
+Result<PromptBuilder::Privileged>
+PromptBuilder::privileged_prompt(const PromptSide& side, const data::Example& example, bool thinking) const {
+    // With the solution cut to `keep` characters.
+    const auto shown = [&](std::optional<int64_t> keep) -> Result<Privileged> {
+        const auto text = data::teacher_user_text(example, recipe_.data, recipe_.teacher, keep);
+        if (!text) return Privileged{{}, 0, text.error().what};
+        auto ids = ids_of(side, data::messages_with(example, recipe_.data, text->text), thinking);
+        if (!ids) return ids.error();
+        return Privileged{std::move(*ids), text->shortened, {}};
+    };
+    const auto fits = [&](const Privileged& prompt) { return int64_t(prompt.ids.size()) <= side.limit; };
+    auto whole = shown({});
+    if (!whole || !whole->dropped.empty() || fits(*whole)) return whole;
+    auto shortest = shown(0);
+    if (!shortest) return shortest;
+    if (!fits(*shortest)) {
+        shortest->dropped = "the teacher's prompt is longer than " + std::to_string(side.limit) +
+                            " tokens without the solution";
+        return shortest;
+    }
+    // The most characters that still fit, by halving: `best` keeps `low` of them and fits, `high` are too
+    // many.
+    Privileged best = std::move(*shortest);
+    int64_t low = 0, high = best.shortened;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        auto tried = shown(middle);
+        if (!tried) return tried;
+        if (fits(*tried)) {
+            best = std::move(*tried);
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return best;
+}
+
 Result<PreparedPrompt> PromptBuilder::build(const data::Example& example, bool with_context) const {
     const formats::DataSection& data = recipe_.data;
     const formats::TeacherSection& teacher = recipe_.teacher;
@@ -108,35 +146,14 @@ Result<PreparedPrompt> PromptBuilder::build(const data::Example& example, bool w
     if (!context) {
         prompt.teacher_ids = sft ? prompt.student_ids : prompt.teacher_plain_ids;
     } else {
-        // Shortens the solution, and nothing else, until the prompt fits.
         const PromptSide& side = sft ? student_ : teacher_;
-        std::optional<int64_t> keep;
-        for (int attempt = 0;; ++attempt) {
-            auto text = data::teacher_user_text(example, data, teacher, keep);
-            if (!text) {
-                prompt.dropped = text.error().what;
-                return prompt;
-            }
-            auto ids = ids_of(side, data::messages_with(example, data, text->text),
-                              sft ? data.thinking : teacher.thinking);
-            if (!ids) return ids.error();
-            prompt.shortened = text->shortened;
-            const int64_t over = int64_t(ids->size()) - side.limit;
-            if (over <= 0) {
-                (sft ? prompt.student_ids : prompt.teacher_ids) = std::move(*ids);
-                break;
-            }
-            const int64_t kept = keep.value_or(int64_t(example.solution.size()));
-            if (kept == 0 || attempt > 16) {
-                prompt.dropped = "the teacher's prompt is longer than " + std::to_string(side.limit) +
-                                 " tokens without the solution";
-                return prompt;
-            }
-            // A token is rarely shorter than a character: taking out `over` of them, and more each time,
-            // converges.
-            keep = std::max<int64_t>(0, kept - over * (attempt + 1) - 1);
-        }
-        if (sft) prompt.teacher_ids = prompt.student_ids;
+        auto shown = privileged_prompt(side, example, sft ? data.thinking : teacher.thinking);
+        if (!shown) return shown.error();
+        prompt.shortened = shown->shortened;
+        prompt.dropped = shown->dropped;
+        if (!prompt.dropped.empty()) return prompt;
+        if (sft) prompt.student_ids = shown->ids;
+        prompt.teacher_ids = std::move(shown->ids);
     }
     if (int64_t(prompt.teacher_ids.size()) > teacher_.limit) {
         prompt.dropped = "the teacher's prompt is longer than " + std::to_string(teacher_.limit) + " tokens";

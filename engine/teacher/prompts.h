@@ -59,6 +59,15 @@ public:
     Result<Prefixes> generation_prefixes(const data::Example& example) const;
 
 private:
+    struct Privileged {
+        std::vector<int32_t> ids;
+        int64_t shortened = 0;
+        std::string dropped;
+    };
+    /// The prompt with the context, its solution (and nothing else) shortened by as little as makes it fit.
+    Result<Privileged> privileged_prompt(const PromptSide& side, const data::Example& example,
+                                         bool thinking) const;
+
     formats::Recipe recipe_;
     PromptSide student_, teacher_;
     int64_t end_token_ = 0;
