@@ -31,13 +31,41 @@ struct SeriesPoint {
     int64_t tokens_trained = 0;
 };
 
-enum class RolloutOrder { Recorded, MeanKl, MaxKl, Length, Entropy, Overlap, Gain, Clipped };
+/// What a list of rollouts is sorted and bounded by. Recorded: by id. Verdict: different, unknown, equal;
+/// Format, Truncated, Pinned: no before yes.
+enum class RolloutOrder {
+    Recorded,
+    MeanKl,
+    MaxKl,
+    Length,
+    Entropy,
+    Overlap,
+    Gain,
+    Clipped,
+    Step,
+    Prompt,
+    Sample,
+    Verdict,
+    Format,
+    Truncated,
+    Pinned
+};
+
+/// A value strictly above or below a bound; a rollout without the value does not fit.
+struct RolloutBound {
+    RolloutOrder value = RolloutOrder::MeanKl;
+    bool above = true;
+    double bound = 0;
+    bool operator==(const RolloutBound&) const = default;
+};
 
 /// A page of rollouts. All conditions hold together; an empty text or no value is no condition.
 struct RolloutFilter {
     std::optional<int64_t> first_step, last_step, prompt;
-    std::string verdict, finish_reason;
-    bool top16_only = false, pinned_only = false;
+    std::string prompt_id, verdict, finish_reason;
+    std::optional<bool> format_ok;
+    bool top16_only = false, pinned_only = false, alarmed_only = false;
+    std::vector<RolloutBound> bounds;
     RolloutOrder order = RolloutOrder::Recorded;
     bool descending = false;
     int64_t limit = 256;
@@ -82,6 +110,8 @@ public:
     Result<std::vector<SeriesPoint>> series(const std::string& tag, int64_t after = -1) const;
 
     Result<std::vector<RolloutSummary>> rollouts(const RolloutFilter& filter) const;
+    /// How many fit, on all pages. Looks at every rollout of the steps asked for.
+    Result<int64_t> rollout_count(const RolloutFilter& filter) const;
     /// With tokens, and top-16 where kept. `sampler_logprob` is empty.
     Result<RolloutRecord> rollout(int64_t id) const;
 

@@ -32,10 +32,59 @@ double number_or_nan(const SQLite::Column& column) {
     return column.isNull() ? std::nan("") : column.getDouble();
 }
 
-constexpr std::array<const char*, 8> order_columns{"r.id",      "r.kl_mean", "r.kl_max", "r.length",
-                                                   "r.entropy", "r.overlap", "r.gain",   "r.clipped"};
+constexpr std::array<const char*, 15> order_columns{
+    "r.id",        "r.kl_mean",
+    "r.kl_max",    "r.length",
+    "r.entropy",   "r.overlap",
+    "r.gain",      "r.clipped",
+    "r.step",      "r.prompt",
+    "r.sample",    "(CASE r.verdict WHEN 'equal' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END)",
+    "r.format_ok", "(r.finish_reason = 'length')",
+    "r.pinned"};
+
+/// What `filter` asks for but the page, over the table `rollout` as r.
+std::string conditions(const RolloutFilter& filter) {
+    std::string sql = "1";
+    if (filter.first_step) sql += " AND r.step >= :first";
+    if (filter.last_step) sql += " AND r.step <= :last";
+    if (filter.prompt) sql += " AND r.prompt = :prompt";
+    if (!filter.prompt_id.empty()) sql += " AND r.prompt_id = :prompt_id";
+    if (!filter.verdict.empty()) sql += " AND r.verdict = :verdict";
+    if (!filter.finish_reason.empty()) sql += " AND r.finish_reason = :finish";
+    if (filter.format_ok) sql += " AND r.format_ok = :format";
+    if (filter.top16_only) sql += " AND EXISTS(SELECT 1 FROM rollout_top16 t WHERE t.rollout = r.id)";
+    if (filter.pinned_only) sql += " AND r.pinned = 1";
+    if (filter.alarmed_only) sql += " AND instr(r.kept_because, 'alarm') > 0";
+    for (size_t i = 0; i < filter.bounds.size(); ++i) {
+        sql += std::string(" AND ") + order_columns[size_t(filter.bounds[i].value)] +
+               (filter.bounds[i].above ? " > :bound" : " < :bound") + std::to_string(i);
+    }
+    return sql;
+}
+
+void bind_conditions(SQLite::Statement& query, const RolloutFilter& filter) {
+    if (filter.first_step) query.bind(":first", *filter.first_step);
+    if (filter.last_step) query.bind(":last", *filter.last_step);
+    if (filter.prompt) query.bind(":prompt", *filter.prompt);
+    if (!filter.prompt_id.empty()) query.bind(":prompt_id", filter.prompt_id);
+    if (!filter.verdict.empty()) query.bind(":verdict", filter.verdict);
+    if (!filter.finish_reason.empty()) query.bind(":finish", filter.finish_reason);
+    if (filter.format_ok) query.bind(":format", int(*filter.format_ok));
+    for (size_t i = 0; i < filter.bounds.size(); ++i)
+        query.bind(":bound" + std::to_string(i), filter.bounds[i].bound);
+}
 
 } // namespace
+
+Result<int64_t> RunReader::rollout_count(const RolloutFilter& filter) const {
+    return connection_->guarded([&]() -> Result<int64_t> {
+        SQLite::Statement query(connection_->database,
+                                "SELECT count(*) FROM rollout r WHERE " + conditions(filter));
+        bind_conditions(query, filter);
+        query.executeStep();
+        return query.getColumn(0).getInt64();
+    });
+}
 
 Result<std::vector<RolloutSummary>> RunReader::rollouts(const RolloutFilter& filter) const {
     return connection_->guarded([&]() -> Result<std::vector<RolloutSummary>> {
@@ -44,27 +93,22 @@ Result<std::vector<RolloutSummary>> RunReader::rollouts(const RolloutFilter& fil
         const std::string value =
             filter.order == RolloutOrder::Recorded ? column : "ifnull(" + column + ", -9e999)";
         const std::string direction = filter.descending ? " DESC" : " ASC";
-        std::string sql =
+        // The page is chosen before anything else of its rows is read.
+        std::string page_sql =
+            "SELECT r.id AS id, " + value + " AS value FROM rollout r WHERE " + conditions(filter);
+        if (filter.after)
+            page_sql += " AND (" + value + ", r.id) " + (filter.descending ? "<" : ">") + " (:value, :id)";
+        page_sql += " ORDER BY " + value + direction + ", r.id" + direction + " LIMIT :limit";
+        SQLite::Statement query(
+            connection_->database,
             "SELECT r.id, r.step, r.prompt, r.sample, r.length, r.prompt_id, r.finish_reason, r.verdict, "
             "r.extracted, r.gold, r.kept_because, r.format_ok, r.pinned, t.rollout IS NOT NULL, r.kl_mean, "
-            "r.kl_max, r.entropy, r.overlap, r.gain, r.clipped, " +
-            value + " FROM rollout r LEFT JOIN rollout_top16 t ON t.rollout = r.id WHERE 1";
-        if (filter.first_step) sql += " AND r.step >= :first";
-        if (filter.last_step) sql += " AND r.step <= :last";
-        if (filter.prompt) sql += " AND r.prompt = :prompt";
-        if (!filter.verdict.empty()) sql += " AND r.verdict = :verdict";
-        if (!filter.finish_reason.empty()) sql += " AND r.finish_reason = :finish";
-        if (filter.top16_only) sql += " AND t.rollout IS NOT NULL";
-        if (filter.pinned_only) sql += " AND r.pinned = 1";
-        if (filter.after)
-            sql += " AND (" + value + ", r.id) " + (filter.descending ? "<" : ">") + " (:value, :id)";
-        sql += " ORDER BY " + value + direction + ", r.id" + direction + " LIMIT :limit";
-        SQLite::Statement query(connection_->database, sql);
-        if (filter.first_step) query.bind(":first", *filter.first_step);
-        if (filter.last_step) query.bind(":last", *filter.last_step);
-        if (filter.prompt) query.bind(":prompt", *filter.prompt);
-        if (!filter.verdict.empty()) query.bind(":verdict", filter.verdict);
-        if (!filter.finish_reason.empty()) query.bind(":finish", filter.finish_reason);
+            "r.kl_max, r.entropy, r.overlap, r.gain, r.clipped, p.value FROM (" +
+                page_sql +
+                ") p JOIN rollout r ON r.id = p.id LEFT JOIN rollout_top16 t ON t.rollout = r.id "
+                "ORDER BY p.value" +
+                direction + ", p.id" + direction);
+        bind_conditions(query, filter);
         if (filter.after) {
             query.bind(":value", filter.after->first);
             query.bind(":id", filter.after->second);

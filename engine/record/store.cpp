@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "record/store.h"
 
+#include "base/strings.h"
 #include "record/liveness.h"
 #include "record/record_writer.h"
 #include "record/schema.h"
@@ -52,6 +53,19 @@ struct RunStore::Connection {
 namespace {
 
 constexpr int busy_milliseconds = 250; // the recorder tries again anyway
+constexpr int pin_busy_milliseconds = 2000;
+
+/// A list of reasons ("mean KL, random") with this one, or without it.
+std::string with_reason(const std::string& reasons, const std::string& reason, bool wanted) {
+    std::vector<std::string> kept;
+    for (size_t at = 0; at < reasons.size();) {
+        const size_t comma = std::min(reasons.find(", ", at), reasons.size());
+        if (reasons.compare(at, comma - at, reason) != 0) kept.push_back(reasons.substr(at, comma - at));
+        at = comma + 2;
+    }
+    if (wanted) kept.push_back(reason);
+    return join(kept, ", ");
+}
 
 void write_description(SQLite::Database& database, const RunDescription& description) {
     SQLite::Statement run(database, "UPDATE run SET recipe_hash = ?, program = ?, steps_planned = ?");
@@ -242,5 +256,38 @@ Result<void> RunStore::truncate_after(int64_t step) {
 }
 
 const std::filesystem::path& RunStore::file() const { return connection_->file; }
+
+Result<void> RunStore::set_pinned(const std::filesystem::path& run, int64_t rollout, bool pinned) {
+    const std::filesystem::path file = store_file(run);
+    try {
+        Connection connection(file, pin_busy_milliseconds);
+        if (auto known = check_schema(connection.database, file); !known) return known.error();
+        return connection.in_transaction([&]() -> Result<void> {
+            SQLite::Statement read(connection.database, "SELECT kept_because FROM rollout WHERE id = ?");
+            read.bind(1, rollout);
+            if (!read.executeStep())
+                return Error{"no such rollout", file.string() + ", rollout " + std::to_string(rollout)};
+            const std::string reasons = with_reason(read.getColumn(0).getString(), "pinned", pinned);
+            read.reset();
+            // Reasons are those for a top-16 record: without one there is nothing to keep.
+            SQLite::Statement mark(
+                connection.database,
+                "UPDATE rollout SET pinned = ?1, kept_because = CASE WHEN EXISTS(SELECT 1 FROM rollout_top16 "
+                "WHERE rollout = ?3) THEN ?2 ELSE kept_because END WHERE id = ?3");
+            mark.bind(1, int(pinned));
+            mark.bind(2, reasons);
+            mark.bind(3, rollout);
+            mark.exec();
+            SQLite::Statement keep(connection.database,
+                                   "UPDATE rollout_top16 SET may_thin = ?1 WHERE rollout = ?2");
+            keep.bind(1, int(!pinned && reasons == "random"));
+            keep.bind(2, rollout);
+            keep.exec();
+            return {};
+        });
+    } catch (const SQLite::Exception& exception) {
+        return sqlite_error(exception, file);
+    }
+}
 
 } // namespace stillroom::record

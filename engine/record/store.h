@@ -47,6 +47,11 @@ public:
     /// says so.
     Result<void> truncate_after(int64_t step);
 
+    /// Marks a rollout as pinned, or no longer: the top-16 record of a pinned one is never thinned. Over a
+    /// connection of its own, so that it works beside the process that writes the run, which it waits for up
+    /// to 2 s.
+    static Result<void> set_pinned(const std::filesystem::path& run, int64_t rollout, bool pinned);
+
     const std::filesystem::path& file() const;
 
 private:
