@@ -4,6 +4,7 @@
 #include "ui/window/main_window.h"
 #include "ui/window/theme.h"
 
+#include <QDialog>
 #include <QDockWidget>
 #include <QLabel>
 #include <QLineEdit>
@@ -42,7 +43,7 @@ void write_run(const std::filesystem::path& folder, const std::string& name, rec
     records.emplace_back(record::EventRecord{1, "warning", "something to know", 1.7e9});
     records.emplace_back(record::AlarmRecord{"Truncation", "warning", 2, 3, 2, "31 % of rollouts", true});
     records.emplace_back(record::StateRecord{state, steps, "after step 3"});
-    store.write(records).value();
+    store.append(records).value();
 }
 
 template <typename T>

@@ -106,7 +106,7 @@ FactsDock::FactsDock(QWidget* parent) : QWidget(parent), list_(new QTreeWidget) 
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     // Wrapped lines change their height with the column's width.
     connect(list_->header(), &QHeaderView::sectionResized, this,
-            [this] { list_->scheduleDelayedItemsLayout(); });
+            [this] { list_->doItemsLayout(); });
     list_->setContextMenuPolicy(Qt::CustomContextMenu);
     connect(list_, &QTreeWidget::customContextMenuRequested, this, [this](const QPoint& at) {
         const QTreeWidgetItem* item = list_->itemAt(at);
