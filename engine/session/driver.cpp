@@ -114,6 +114,7 @@ Result<void> RunDriver::prepare() {
                                [&](const std::string& text) { say(Notice::Kind::Information, text); });
     if (!trainer) return trainer.error();
     trainer_ = std::move(*trainer);
+    alarms_ = std::make_unique<Alarms>(trainer_->real_vocab());
     if (!newest.folder.empty()) {
         auto note = train::restore_checkpoint(*trainer_, newest.folder);
         if (!note) return note.error();
@@ -211,7 +212,10 @@ void RunDriver::record_step(train::StepReport& report) {
     } else {
         for (auto& rollout : report.rollouts) rollout.top16.reset();
     }
+    if (!checkpoints_.empty() && checkpoints_.rbegin()->second.bytes > 0)
+        step->metrics["checkpoint_bytes"] = double(checkpoints_.rbegin()->second.bytes);
     std::vector<record::Record> group{*step};
+    for (auto& alarm : alarms_->after_step(*step)) group.emplace_back(std::move(alarm));
     if (request_.recipe.record.rollouts) {
         for (const auto& rollout : report.rollouts) group.emplace_back(rollout);
     }

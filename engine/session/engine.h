@@ -4,6 +4,7 @@
 
 #include "eval/evaluate.h"
 #include "record/recorder.h"
+#include "session/alarms.h"
 #include "session/channel.h"
 #include "session/session.h"
 #include "session/state.h"
@@ -67,6 +68,7 @@ private:
     std::atomic<record::RunState>& state_;
 
     std::unique_ptr<train::Trainer> trainer_;
+    std::unique_ptr<Alarms> alarms_;
     std::unique_ptr<record::Recorder> recorder_;
     std::ofstream log_;
     data::Dataset questions_;                                 // of the evaluation

@@ -78,7 +78,7 @@ inline std::string weights_hash(const std::filesystem::path& run, int64_t step) 
 
 /// Figures of time, memory and disk differ from run to run; all others must not.
 inline bool is_reproducible(const std::string& metric) {
-    for (const char* prefix : {"time_", "mem_", "disk_", "recorder_"}) {
+    for (const char* prefix : {"time_", "mem_", "disk_", "checkpoint_", "recorder_"}) {
         if (metric.starts_with(prefix)) return false;
     }
     return metric.find("second") == std::string::npos; // tokens_per_second_*, proxy.eval_seconds
