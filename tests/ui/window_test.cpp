@@ -105,7 +105,7 @@ private Q_SLOTS:
         QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
                           list->visualRect(list->model()->index(0, 0)).center());
         QTRY_COMPARE(window.windowTitle(), "Stillroom - alpha - 30 % [recorded]");
-        QTRY_COMPARE(find<QAbstractItemView>(window, "table.log")->model()->rowCount(), 1);
+        QTRY_COMPARE(find<QAbstractItemView>(window, "table.log")->model()->rowCount(), 2); // and the state
         QTRY_COMPARE(find<QAbstractItemView>(window, "list.alarms")->model()->rowCount(), 1);
         QVERIFY(find<QAbstractItemView>(window, "table.facts")->model()->rowCount() > 5);
         QCOMPARE(find<QToolButton>(window, "lbl.status.step")->text(), "step 3/10");

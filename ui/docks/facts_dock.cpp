@@ -93,29 +93,33 @@ std::vector<Fact> facts_of(const RunSource& run) {
     return facts;
 }
 
-FactsDock::FactsDock(QWidget* parent) : QWidget(parent), list_(new QTreeWidget) {
+FactsDock::FactsDock(QWidget* parent) : QWidget(parent), list_(new QTableWidget(0, 2)) {
     list_->setObjectName("table.facts");
     list_->setAccessibleName("Run facts");
-    list_->setColumnCount(2);
-    list_->setHeaderHidden(true);
-    list_->setRootIsDecorated(false);
+    list_->horizontalHeader()->hide();
+    list_->verticalHeader()->hide();
+    list_->verticalHeader()->setMinimumSectionSize(fontMetrics().height() + 4);
+    list_->setShowGrid(false);
     list_->setWordWrap(true);
     list_->setAlternatingRowColors(true);
-    list_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
-    list_->header()->setStretchLastSection(true);
+    list_->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    list_->setSelectionBehavior(QAbstractItemView::SelectRows);
+    list_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    list_->horizontalHeader()->setSectionResizeMode(1, QHeaderView::Stretch);
     list_->setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     // Wrapped lines change their height with the column's width.
-    connect(list_->header(), &QHeaderView::sectionResized, this,
-            [this] { list_->doItemsLayout(); });
+    connect(list_->horizontalHeader(), &QHeaderView::sectionResized, list_,
+            &QTableWidget::resizeRowsToContents);
     list_->setContextMenuPolicy(Qt::CustomContextMenu);
-    connect(list_, &QTreeWidget::customContextMenuRequested, this, [this](const QPoint& at) {
-        const QTreeWidgetItem* item = list_->itemAt(at);
-        if (!item) return;
+    connect(list_, &QTableWidget::customContextMenuRequested, this, [this](const QPoint& at) {
+        const int row = list_->rowAt(at.y());
+        if (row < 0) return;
         auto* menu = new QMenu(this);
         menu->setAttribute(Qt::WA_DeleteOnClose);
-        menu->addAction("Copy", this, [text = item->text(0) + ": " + item->text(1)] {
-            QApplication::clipboard()->setText(text);
-        });
+        menu->addAction("Copy", this,
+                        [text = list_->item(row, 0)->text() + ": " + list_->item(row, 1)->text()] {
+                            QApplication::clipboard()->setText(text);
+                        });
         menu->popup(list_->viewport()->mapToGlobal(at));
     });
     auto* layout = new QVBoxLayout(this);
@@ -136,16 +140,17 @@ void FactsDock::show_run(RunSource* run) {
 
 void FactsDock::update_facts() {
     const auto facts = run_ ? facts_of(*run_) : std::vector<Fact>{};
-    while (list_->topLevelItemCount() > int(facts.size())) delete list_->takeTopLevelItem(int(facts.size()));
+    list_->setRowCount(int(facts.size()));
     for (int row = 0; row < int(facts.size()); ++row) {
-        QTreeWidgetItem* item = list_->topLevelItem(row);
-        if (!item) list_->addTopLevelItem(item = new QTreeWidgetItem);
         const Fact& fact = facts[size_t(row)];
-        item->setText(0, fact.name);
-        item->setText(1, fact.value);
-        item->setTextAlignment(0, Qt::AlignLeft | Qt::AlignTop);
-        item->setToolTip(1, fact.keys.isEmpty() ? fact.value : fact.value + "\n" + fact.keys);
+        for (const auto& [column, text] : {std::pair{0, fact.name}, std::pair{1, fact.value}}) {
+            if (!list_->item(row, column)) list_->setItem(row, column, new QTableWidgetItem);
+            list_->item(row, column)->setText(text);
+            list_->item(row, column)->setTextAlignment(Qt::AlignLeft | Qt::AlignTop);
+        }
+        list_->item(row, 1)->setToolTip(fact.keys.isEmpty() ? fact.value : fact.value + "\n" + fact.keys);
     }
+    list_->resizeRowsToContents();
 }
 
 } // namespace stillroom::ui

@@ -5,7 +5,7 @@
 #include "ui/source/run_source.h"
 
 #include <QPointer>
-#include <QTreeWidget>
+#include <QTableWidget>
 
 namespace stillroom::ui {
 
@@ -25,7 +25,7 @@ private:
     void update_facts();
 
     QPointer<RunSource> run_;
-    QTreeWidget* list_;
+    QTableWidget* list_;
 };
 
 } // namespace stillroom::ui

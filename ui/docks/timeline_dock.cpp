@@ -20,7 +20,7 @@ struct Phase {
 constexpr std::array phases{
     Phase{"time_rollout", "rollout", Role::Student}, Phase{"time_teacher", "teacher", Role::Teacher},
     Phase{"time_learn", "learn", Role::Go},          Phase{"time_optimise", "optimise", Role::Wait},
-    Phase{"time_evaluate", "evaluate", Role::Info},  Phase{"time_save", "save", Role::WithoutAnswer}};
+    Phase{"time_evaluate", "evaluate", Role::Idle},  Phase{"time_save", "save", Role::WithoutAnswer}};
 
 double value_at(const Series* series, int64_t step) {
     if (!series) return 0;
