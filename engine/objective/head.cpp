@@ -40,7 +40,8 @@ void add_context(Columns& columns, const HeadInputs& inputs, int64_t at, int64_t
 
 struct Records {
     std::vector<torch::Tensor> student_ids, teacher_ids, student_ids_student, student_ids_teacher,
-        teacher_ids_student, teacher_ids_teacher, student_tail, teacher_tail, overlap;
+        teacher_ids_student, teacher_ids_teacher, student_tail, teacher_tail, overlap, token_ids,
+        token_logprob;
     void add(const BestOfBoth& best) {
         student_ids.push_back(best.student_ids.to(torch::kInt32));
         teacher_ids.push_back(best.teacher_ids.to(torch::kInt32));
@@ -112,8 +113,9 @@ HeadOutputs head_pass(const Spec& spec, const HeadInputs& inputs, torch::Tensor 
                           : inputs.old_topk_ids.narrow(0, at, n);
                 rows.old_topk_logprob = first ? student.log_probs.gather(-1, rows.student_topk_ids)
                                               : inputs.old_topk_logprob.narrow(0, at, n);
-                rows.teacher_topk_logprob = first ? teacher.log_probs.gather(-1, rows.student_topk_ids)
-                                                  : inputs.old_topk_teacher_logprob.narrow(0, at, n);
+                rows.teacher_topk_logprob = teacher.log_probs.gather(-1, rows.student_topk_ids);
+                records.token_ids.push_back(rows.student_topk_ids);
+                records.token_logprob.push_back(student.log_probs.gather(-1, rows.student_topk_ids));
             }
         }
         if (inputs.base_hidden.defined()) {
@@ -162,6 +164,8 @@ HeadOutputs head_pass(const Spec& spec, const HeadInputs& inputs, torch::Tensor 
     record.student_tail = joined(records.student_tail);
     record.teacher_tail = joined(records.teacher_tail);
     record.overlap = joined(records.overlap);
+    record.token_ids = joined(records.token_ids);
+    record.token_logprob = joined(records.token_logprob);
     return outputs;
 }
 

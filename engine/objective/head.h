@@ -24,9 +24,9 @@ struct HeadInputs {
     torch::Tensor sampler_logprob; // [N] fp32, as drawn; undefined where nothing was sampled
     torch::Tensor
         old_logprob; // [N] fp32, lp_old of section 5; undefined: the current one (first update of a batch)
-    torch::Tensor old_topk_ids, old_topk_logprob,
-        old_topk_teacher_logprob; // topk_token_pg after the first update; else undefined
-    int64_t real_vocab = 0;       // V_real of both
+    torch::Tensor old_topk_ids,
+        old_topk_logprob;   // [N, K], topk_token_pg after the first update; else undefined
+    int64_t real_vocab = 0; // V_real of both
 };
 
 /// Per row, on the CPU; what the rollout records keep. NaN where not computed.
@@ -42,6 +42,8 @@ struct RowRecord {
     torch::Tensor student_ids, teacher_ids;
     torch::Tensor student_ids_student, student_ids_teacher, teacher_ids_student, teacher_ids_teacher;
     torch::Tensor student_tail, teacher_tail;
+    torch::Tensor token_ids,
+        token_logprob; // [N, K], topk_token_pg: the tokens it rewards, student's log-probs
 };
 
 struct HeadOutputs {

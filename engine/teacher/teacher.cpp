@@ -52,14 +52,14 @@ Teacher Teacher::self_frozen(const model::Model& student) {
     return teacher;
 }
 
-Teacher Teacher::self_ema(const model::Model& student, double decay) {
+Teacher Teacher::self_ema(const model::Model& student, double decay, const torch::Tensor& masters) {
     Teacher teacher;
     teacher.kind_ = Kind::SelfEma;
     teacher.decay_ = decay;
     teacher.own_ = std::make_shared<model::Model>(student);
     model::Arena& moving = teacher.own_->trainable();
     moving.flat = moving.flat.clone();
-    teacher.average_ = moving.flat.to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
+    teacher.average_ = masters.to(torch::kFloat32, /*non_blocking=*/false, /*copy=*/true);
     return teacher;
 }
 

@@ -21,8 +21,8 @@ public:
     /// theta_0: with LoRA the base with the adapters off, else a copy of the student as it is now.
     static Teacher self_frozen(const model::Model& student);
     /// theta_E <- decay theta_E + (1 - decay) theta after each update, kept in fp32, scored in the student's
-    /// type.
-    static Teacher self_ema(const model::Model& student, double decay);
+    /// type. Starts from `masters`, the student's fp32 parameters.
+    static Teacher self_ema(const model::Model& student, double decay, const torch::Tensor& masters);
     /// The student itself, as it is when it scores.
     static Teacher self_live(const model::Model& student);
 

@@ -15,6 +15,9 @@
 
 namespace stillroom::train {
 
+/// Bits of record::TokenRecord::flags.
+enum TokenFlag : uint8_t { Clamped = 1, EndToken = 2, NoRow = 4 };
+
 /// One rollout of the step with the prompts of both models.
 struct Sequence {
     std::shared_ptr<const teacher::PreparedPrompt> prompt;

@@ -4,6 +4,7 @@
 #include "base/ensure.h"
 #include "base/philox.h"
 #include "model/decoder.h"
+#include "train/step_metrics.h"
 #include "train/trainer.h"
 
 #include <algorithm>
@@ -36,8 +37,6 @@ std::vector<float> floats(const torch::Tensor& rows, int64_t begin, int64_t coun
 std::vector<int32_t> ints(const torch::Tensor& rows, int64_t begin, int64_t count) {
     return rows.defined() ? slice<int32_t>(rows.to(torch::kInt32), begin, count) : std::vector<int32_t>{};
 }
-
-enum TokenFlag : uint8_t { Clamped = 1, EndToken = 2, NoRow = 4 };
 
 record::TokenRecord token_record(const Sequence& sequence, const std::vector<float>& weight,
                                  const objective::RowRecord& rows, int64_t begin) {
@@ -78,6 +77,11 @@ std::optional<record::Top16Record> top16_record(const objective::RowRecord& rows
     return top;
 }
 
+RewardedTokens rewarded_tokens(const objective::RowRecord& rows, int64_t begin, int64_t L) {
+    if (!rows.token_ids.defined()) return {};
+    return {slice<int64_t>(rows.token_ids, begin, L), floats(rows.token_logprob, begin, L)};
+}
+
 // log p(y) of each row at `temperature`, over the first `real_vocab` entries, some rows at a time.
 torch::Tensor sampled_logprobs(const torch::Tensor& hidden, const torch::Tensor& head,
                                const torch::Tensor& sampled, double temperature, int64_t real_vocab,
@@ -109,7 +113,7 @@ bool scored_without_answer(const Sequence& sequence, const formats::Recipe& reci
 OldPolicy OldPolicy::part(int64_t begin, int64_t count) const {
     OldPolicy result;
     result.logprob.assign(logprob.begin() + begin, logprob.begin() + begin + count);
-    if (!top16.empty()) result.top16.assign(top16.begin() + begin, top16.begin() + begin + count);
+    if (!rewarded.empty()) result.rewarded.assign(rewarded.begin() + begin, rewarded.begin() + begin + count);
     return result;
 }
 
@@ -129,6 +133,7 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
     Evaluated result;
     result.tokens.resize(sequences.size());
     result.top16.resize(sequences.size());
+    result.rewarded.resize(sequences.size());
     objective::StepSums sums;
     const auto groups = micro_batches(sequences, variant.micro_tokens ? variant.micro_tokens
                                                                       : recipe_.optimizer.micro_tokens);
@@ -171,18 +176,16 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
             inputs.sampler_logprob = row_tensor(sampler, group, device);
         if (variant.old) {
             inputs.old_logprob = row_tensor(variant.old->logprob, group, device);
-            if (!variant.old->top16.empty()) {
+            if (!variant.old->rewarded.empty()) {
                 std::vector<std::vector<int64_t>> ids(sequences.size());
-                std::vector<std::vector<float>> old_student(sequences.size()), old_teacher(sequences.size());
+                std::vector<std::vector<float>> logprob(sequences.size());
                 for (const int64_t b : group) {
-                    const auto& top = variant.old->top16[size_t(b)];
-                    ids[size_t(b)].assign(top.student_ids.begin(), top.student_ids.end());
-                    old_student[size_t(b)] = top.student_ids_student;
-                    old_teacher[size_t(b)] = top.student_ids_teacher;
+                    ids[size_t(b)] = variant.old->rewarded[size_t(b)].ids;
+                    logprob[size_t(b)] = variant.old->rewarded[size_t(b)].logprob;
                 }
-                inputs.old_topk_ids = row_tensor(ids, group, device).view({-1, 16});
-                inputs.old_topk_logprob = row_tensor(old_student, group, device).view({-1, 16});
-                inputs.old_topk_teacher_logprob = row_tensor(old_teacher, group, device).view({-1, 16});
+                const int64_t N = student_rows.rows.size(0);
+                inputs.old_topk_ids = row_tensor(ids, group, device).view({N, -1});
+                inputs.old_topk_logprob = row_tensor(logprob, group, device).view({N, -1});
             }
         }
         inputs.real_vocab = real_vocab_;
@@ -203,6 +206,7 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
             const Sequence& sequence = sequences[size_t(b)];
             result.tokens[size_t(b)] = token_record(sequence, rows.weight[size_t(b)], head.rows, begin);
             result.top16[size_t(b)] = top16_record(head.rows, begin, sequence.length());
+            result.rewarded[size_t(b)] = rewarded_tokens(head.rows, begin, sequence.length());
             begin += sequence.length();
         }
         group_rows.push_back(double(begin));
@@ -238,6 +242,7 @@ Result<Trainer::Evaluated> Trainer::loss_and_gradients(const std::vector<Sequenc
     result.nonfinite_rows = sums.nonfinite_rows();
     result.metrics = sums.metrics(rows.n_global);
     result.metrics["loss"] = result.loss;
+    if (auto whole = check_target(result.metrics); !whole) return whole.error();
     if (!group_rows.empty()) {
         double total = 0;
         for (const double count : group_rows) total += count;
@@ -253,11 +258,8 @@ Result<OldPolicy> Trainer::old_policy(const std::vector<Sequence>& sequences, co
     auto scored = loss_and_gradients(sequences, rows, gradients_, step, clock, progress, {});
     if (!scored) return scored.error();
     OldPolicy old;
-    for (size_t b = 0; b < sequences.size(); ++b) {
-        old.logprob.push_back(scored->tokens[b].student_logprob);
-        if (spec_.kind == objective::Kind::TopkTokenPg)
-            old.top16.push_back(scored->top16[b].value_or(record::Top16Record{}));
-    }
+    for (const auto& tokens : scored->tokens) old.logprob.push_back(tokens.student_logprob);
+    if (spec_.kind == objective::Kind::TopkTokenPg) old.rewarded = std::move(scored->rewarded);
     return old;
 }
 

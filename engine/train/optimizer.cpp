@@ -24,11 +24,14 @@ double squared_norm(const torch::Tensor& flat) {
 
 } // namespace
 
-AdamW::AdamW(model::Arena parameters, const formats::OptimizerSection& options)
+AdamW::AdamW(model::Arena parameters, const formats::OptimizerSection& options, const torch::Tensor& masters)
     : parameters_(std::move(parameters)), options_(options) {
     const torch::Tensor& flat = parameters_.flat;
     const bool own_masters = flat.scalar_type() == torch::kFloat32 || flat.scalar_type() == torch::kFloat64;
-    masters_ = own_masters ? flat : flat.to(torch::kFloat32);
+    ensure(!masters.defined() ||
+               (!own_masters && masters.scalar_type() == torch::kFloat32 && masters.numel() == flat.numel()),
+           "masters of another size or type than the parameters need");
+    masters_ = own_masters ? flat : masters.defined() ? masters : flat.to(torch::kFloat32);
     first_ = torch::zeros_like(masters_);
     second_ = torch::zeros_like(masters_);
 }

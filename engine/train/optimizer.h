@@ -17,8 +17,11 @@ struct UpdateReport {
 
 class AdamW {
 public:
-    /// Starts from `parameters` (an arena that the model reads). fp32 arenas are their own masters.
-    AdamW(model::Arena parameters, const formats::OptimizerSection& options);
+    /// Starts from `parameters` (an arena that the model reads). fp32 arenas are their own masters; others
+    /// start from `masters`, what they held before they were rounded, or where that is undefined from
+    /// themselves.
+    AdamW(model::Arena parameters, const formats::OptimizerSection& options,
+          const torch::Tensor& masters = {});
 
     /// One update by `gradients` (fp32, the same layout), which are scaled in place by the clip factor.
     UpdateReport apply(torch::Tensor& gradients, double lr);

@@ -59,7 +59,7 @@ double distinct_ngrams(std::span<const int32_t> ids, size_t n) {
     return double(seen.size()) / double(ids.size() - n + 1);
 }
 
-record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool graded) {
+record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool sampled) {
     record::Metrics metrics;
     if (rollouts.empty()) return metrics;
     const std::set<std::string> hedges{"wait", "hmm", "let me check"},
@@ -114,9 +114,7 @@ record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts,
     metrics["unique_prompts"] = double(groups.size()) / B;
     metrics["prompt_length_mean"] = prompts / B;
     metrics["teacher_prompt_length_mean"] = teacher_prompts / B;
-    if (!graded) return metrics;
-    metrics["response_length_right"] = ratio(right_length, right);
-    metrics["response_length_wrong"] = ratio(wrong_length, wrong);
+    if (!sampled) return metrics;
     metrics["truncated_fraction"] = truncated / B;
     metrics["eos_rate"] = eos / B;
     metrics["finish_other_fraction"] = (B - eos - truncated) / B;
@@ -124,13 +122,16 @@ record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts,
     metrics["repetition"] = repeated / B;
     metrics["repetition_rate"] = loops / B;
     metrics["distinct_4gram"] = ratio(distinct, distinct_count);
+    metrics["duplicate_rollouts"] = duplicates / B;
+    metrics["leak_rate"] = leaked / B;
+    metrics["hedge_per_1k"] = ratio(1000 * hedged, tokens);
+    if (right + wrong + undecided == 0) return metrics;
+    metrics["response_length_right"] = ratio(right_length, right);
+    metrics["response_length_wrong"] = ratio(wrong_length, wrong);
     metrics["rollout_accuracy"] = ratio(right, right + wrong);
     metrics["undecided_fraction"] = undecided / B;
     metrics["group_all_right"] = all_right / double(groups.size());
     metrics["group_all_wrong"] = all_wrong / double(groups.size());
-    metrics["duplicate_rollouts"] = duplicates / B;
-    metrics["leak_rate"] = leaked / B;
-    metrics["hedge_per_1k"] = ratio(1000 * hedged, tokens);
     return metrics;
 }
 

@@ -19,7 +19,8 @@ double distinct_ngrams(std::span<const int32_t> ids, size_t n = 4);
 /// response_length_*, truncated_fraction, eos_rate, finish_other_fraction, format_rate, repetition,
 /// repetition_rate, distinct_4gram, rollout_accuracy, undecided_fraction, group_all_right, group_all_wrong,
 /// duplicate_rollouts, leak_rate, hedge_per_1k, prompt_length_mean, teacher_prompt_length_mean,
-/// unique_prompts. `graded`: verdicts exist.
-record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool graded);
+/// unique_prompts. Undefined ones are NaN. `sampled`: else the answers were given, and only lengths and
+/// prompts are measured. What verdicts decide is absent where no rollout has one: the data has no answers.
+record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool sampled);
 
 } // namespace stillroom::train

@@ -25,15 +25,15 @@ record::RolloutRecord record_of(const Sequence& sequence, int64_t step, const te
     rollout.teacher_prompt_ids = sequence.prompt->teacher_ids;
     rollout.text = tokenizer.decode(sequence.rollout.ids, /*skip_special=*/true);
     rollout.finish_reason = sampled ? rollout::to_string(sequence.rollout.finish) : "given";
-    if (sampled && !rollout.gold.empty()) {
-        const maths::Rule rule = maths::parse_rule(data.rule).value();
-        const maths::Judgement judgement = maths::check(rollout.text, rollout.gold, rule);
-        rollout.verdict = maths::to_string(judgement.verdict);
-        rollout.why = judgement.why;
-        rollout.extracted = judgement.extracted.value_or("");
-        rollout.format_ok =
-            maths::extract(rollout.text, maths::parse_rule(data.format_rule).value_or(rule)).has_value();
-    }
+    if (!sampled) return rollout;
+    const maths::Rule rule = maths::parse_rule(data.rule).value();
+    rollout.extracted = maths::extract(rollout.text, rule).value_or("");
+    rollout.format_ok =
+        maths::extract(rollout.text, maths::parse_rule(data.format_rule).value_or(rule)).has_value();
+    if (rollout.gold.empty()) return rollout;
+    const maths::Judgement judgement = maths::check(rollout.text, rollout.gold, rule);
+    rollout.verdict = maths::to_string(judgement.verdict);
+    rollout.why = judgement.why;
     return rollout;
 }
 
@@ -97,12 +97,13 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
         }
 
         clock.enter(Phase::Optimise);
-        UpdateReport update;
+        std::optional<UpdateReport> update;
         if (rows.n_global > 0 && evaluated->nonfinite_rows == 0)
             update = optimizer_->apply(gradients_.flat, lr);
-        if (update.applied && teacher_) teacher_->after_update(optimizer_->masters());
+        const bool applied = update && update->applied;
+        if (applied && teacher_) teacher_->after_update(optimizer_->masters());
         clock.enter(Phase::Other);
-        if (update.applied) {
+        if (applied) {
             report.applied = true;
             counters_.tokens_trained += rows.n_global;
             counters_.sequences_trained += rows.live_sequences;
@@ -141,7 +142,7 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
     metrics.merge(gain_metrics(report.rollouts));
     if (sampled) metrics.merge(generation_metrics(generation, student_, clock.seconds(Phase::Rollout)));
     clock.enter(Phase::Other);
-    metrics.merge(speed_metrics(report.rollouts, clock));
+    metrics.merge(speed_metrics(report.rollouts, metrics["valid_tokens"], clock));
     metrics.merge(memory_metrics(*this));
     report.phase_seconds = clock.all();
     return report;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 
 namespace stillroom::train {
@@ -23,15 +24,8 @@ Merge merge_of(const std::string& name) {
     return Merge::Mean;
 }
 
-double mean_of(const std::vector<float>& values) {
-    double sum = 0;
-    int64_t count = 0;
-    for (const float value : values) {
-        if (std::isnan(value)) continue;
-        sum += value;
-        ++count;
-    }
-    return count ? sum / double(count) : std::numeric_limits<double>::quiet_NaN();
+bool is_row(const record::TokenRecord& tokens, size_t t) {
+    return t >= tokens.flags.size() || !(tokens.flags[t] & NoRow);
 }
 
 double bytes_of(const torch::Tensor& tensor) {
@@ -41,12 +35,14 @@ double bytes_of(const torch::Tensor& tensor) {
 } // namespace
 
 void StepTotals::add(const record::Metrics& update_metrics, const ResponseRows& rows,
-                     const UpdateReport& update) {
+                     const std::optional<UpdateReport>& update) {
     record::Metrics all = update_metrics;
     all["valid_tokens"] = double(rows.n_global);
-    all["grad_norm"] = update.grad_norm;
-    all["grad_clip_scale"] = update.clip_scale;
-    all["update_ratio"] = update.update_ratio;
+    all["update_ratio"] = update ? update->update_ratio : 0;
+    if (update) {
+        all["grad_norm"] = update->grad_norm;
+        all["grad_clip_scale"] = update->clip_scale;
+    }
     for (const auto& [name, value] : all) {
         const auto [place, fresh] = metrics_.try_emplace(name, 0.0);
         switch (merge_of(name)) {
@@ -75,31 +71,47 @@ void StepTotals::finish() {
     }
 }
 
+Result<void> check_target(const record::Metrics& metrics) {
+    constexpr double allowed = 1e-6;
+    const auto error = metrics.find("target_sum_error");
+    // NaN comes from rows that are not finite: those skip their update.
+    if (error == metrics.end() || !(error->second > allowed)) return {};
+    char text[128];
+    std::snprintf(text, sizeof text, "the target's probabilities sum to 1 within %.3g, expected within %.0e",
+                  error->second, allowed);
+    return Error{text, "target_sum_error"};
+}
+
 record::Metrics token_means(const record::TokenRecord& tokens) {
     record::Metrics means;
-    const auto add = [&](const char* name, const std::vector<float>& values) {
-        if (const double mean = mean_of(values); !std::isnan(mean)) means[name] = mean;
+    const auto add = [&](const char* name, size_t length, const auto& value_at) {
+        double sum = 0;
+        int64_t count = 0;
+        for (size_t t = 0; t < length; ++t) {
+            const double value = value_at(t);
+            if (!is_row(tokens, t) || std::isnan(value)) continue;
+            sum += value;
+            ++count;
+        }
+        if (count > 0) means[name] = sum / double(count);
     };
-    add("kl_reverse_exact", tokens.kl);
-    add("entropy_student", tokens.student_entropy);
-    add("entropy_teacher", tokens.teacher_entropy);
-    add("clip_removed_nats", tokens.clipped);
-    if (!tokens.kl.empty()) {
-        float most = -std::numeric_limits<float>::infinity();
-        for (const float value : tokens.kl) most = std::isnan(value) ? most : std::max(most, value);
-        if (std::isfinite(most)) means["kl_reverse_max"] = most;
+    const auto mean_of = [&](const char* name, const std::vector<float>& values) {
+        add(name, values.size(), [&](size_t t) { return values[t]; });
+    };
+    mean_of("kl_reverse_exact", tokens.kl);
+    mean_of("entropy_student", tokens.student_entropy);
+    mean_of("entropy_teacher", tokens.teacher_entropy);
+    mean_of("clip_removed_nats", tokens.clipped);
+    add("kl_reverse_k1", tokens.teacher_logprob.size(),
+        [&](size_t t) { return double(tokens.student_logprob[t]) - double(tokens.teacher_logprob[t]); });
+    add("overlap_top16", tokens.overlap.size(), [&](size_t t) {
+        return tokens.overlap[t] == 255 ? std::numeric_limits<double>::quiet_NaN() : tokens.overlap[t] / 16.0;
+    });
+    double most = -std::numeric_limits<double>::infinity();
+    for (size_t t = 0; t < tokens.kl.size(); ++t) {
+        if (is_row(tokens, t) && !std::isnan(tokens.kl[t])) most = std::max(most, double(tokens.kl[t]));
     }
-    double gap = 0, overlap = 0;
-    int64_t gaps = 0, overlaps = 0;
-    for (size_t t = 0; t < tokens.teacher_logprob.size(); ++t) {
-        const double value = double(tokens.student_logprob[t]) - double(tokens.teacher_logprob[t]);
-        if (!std::isnan(value)) gap += value, ++gaps;
-    }
-    for (const uint8_t shared : tokens.overlap) {
-        if (shared != 255) overlap += shared / 16.0, ++overlaps;
-    }
-    if (gaps) means["kl_reverse_k1"] = gap / double(gaps);
-    if (overlaps) means["overlap_top16"] = overlap / double(overlaps);
+    if (std::isfinite(most)) means["kl_reverse_max"] = most;
     return means;
 }
 
@@ -109,7 +121,7 @@ record::Metrics gain_metrics(std::span<const record::RolloutRecord> rollouts) {
         const auto& tokens = rollout.tokens;
         for (size_t t = 0; t < tokens.teacher_plain_logprob.size(); ++t) {
             const double gain = double(tokens.teacher_logprob[t]) - double(tokens.teacher_plain_logprob[t]);
-            if (std::isnan(gain)) continue;
+            if (!is_row(tokens, t) || std::isnan(gain)) continue;
             sum[0] += gain, count[0] += 1;
             if (rollout.verdict == "equal") sum[1] += gain, count[1] += 1;
             if (rollout.verdict == "different") sum[2] += gain, count[2] += 1;
@@ -134,11 +146,11 @@ record::Metrics generation_metrics(const rollout::GenerationReport& generation, 
     return metrics;
 }
 
-record::Metrics speed_metrics(std::span<const record::RolloutRecord> rollouts, const PhaseClock& clock) {
-    double student = 0, teacher = 0, responses = 0;
+record::Metrics speed_metrics(std::span<const record::RolloutRecord> rollouts, double valid_tokens,
+                              const PhaseClock& clock) {
+    double student = 0, teacher = 0;
     for (const auto& rollout : rollouts) {
         const double length = double(rollout.tokens.ids.size());
-        responses += length;
         student += double(rollout.prompt_ids.size()) + length;
         teacher += double(rollout.teacher_prompt_ids.size()) + length;
     }
@@ -148,7 +160,7 @@ record::Metrics speed_metrics(std::span<const record::RolloutRecord> rollouts, c
         metrics["tokens_per_second_learn"] = student / clock.seconds(Phase::Learn);
     if (clock.seconds(Phase::Teacher) > 0)
         metrics["tokens_per_second_teacher"] = teacher / clock.seconds(Phase::Teacher);
-    if (clock.total() > 0) metrics["tokens_per_second_step"] = responses / clock.total();
+    if (clock.total() > 0) metrics["tokens_per_second_step"] = valid_tokens / clock.total();
     return metrics;
 }
 

@@ -8,6 +8,7 @@
 #include "train/optimizer.h"
 #include "train/phase_clock.h"
 
+#include <optional>
 #include <span>
 
 namespace stillroom::train {
@@ -18,7 +19,9 @@ class Trainer;
 class StepTotals {
 public:
     explicit StepTotals(record::Metrics& metrics) : metrics_(metrics) {}
-    void add(const record::Metrics& update_metrics, const ResponseRows& rows, const UpdateReport& update);
+    /// `update`: nothing where none was tried, for a loss that was not finite or had no row.
+    void add(const record::Metrics& update_metrics, const ResponseRows& rows,
+             const std::optional<UpdateReport>& update);
     void finish();
 
 private:
@@ -27,15 +30,18 @@ private:
     double rows_ = 0;
 };
 
-/// Means of a rollout's token records under the metrics' names, for the table of rollouts.
+/// An error where target_sum_error is beyond 1e-6: such a target is no distribution (objectives.md 4.1).
+Result<void> check_target(const record::Metrics& metrics);
+/// Means over a rollout's rows under the metrics' names, for the table of rollouts.
 record::Metrics token_means(const record::TokenRecord& tokens);
 /// gain_mean, gain_right, gain_wrong over the rows that were also scored without the answer-aware part.
 record::Metrics gain_metrics(std::span<const record::RolloutRecord> rollouts);
 /// batch_occupancy, kv_occupancy, preemptions, tokens_per_second_rollout.
 record::Metrics generation_metrics(const rollout::GenerationReport& generation, const model::Model& student,
                                    double seconds);
-/// tokens_per_second_teacher, _learn, _step.
-record::Metrics speed_metrics(std::span<const record::RolloutRecord> rollouts, const PhaseClock& clock);
+/// tokens_per_second_teacher, _learn, _step and time_step. `valid_tokens`: rows of the step's loss.
+record::Metrics speed_metrics(std::span<const record::RolloutRecord> rollouts, double valid_tokens,
+                              const PhaseClock& clock);
 /// mem_peak_* by class and in all, mem_capacity; on a CPU the sizes of the arenas and the process's peak.
 record::Metrics memory_metrics(Trainer& trainer);
 

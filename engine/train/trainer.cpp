@@ -3,8 +3,10 @@
 #include "train/trainer.h"
 
 #include "base/philox.h"
+#include "base/strings.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace stillroom::train {
 
@@ -17,21 +19,47 @@ std::vector<std::filesystem::path> data_files(const formats::Recipe& recipe) {
     return files;
 }
 
-Result<model::Model> load_student(const formats::Recipe& recipe, const model::LoadOptions& options) {
+struct LoadedStudent {
+    model::Model model;
+    torch::Tensor masters; // [P] fp32, where the model's own parameters were rounded
+};
+
+Result<LoadedStudent> load_student(const formats::Recipe& recipe, const model::LoadOptions& options) {
     const auto path = formats::resolve_path(recipe, recipe.student.model);
-    auto student = recipe.student.init == "random" ? model::random_model(path, options, recipe.run.seed)
-                                                   : model::load_model(path, options);
-    if (student && recipe.student.trainable == "lora") {
-        const auto& lora = recipe.student.lora;
-        model::add_lora(*student, {lora.rank, lora.alpha, lora.targets}, recipe.run.seed);
+    const bool lora = recipe.student.trainable == "lora";
+    model::LoadOptions exact = options;
+    if (!lora) exact.dtype = torch::kFloat32;
+    auto loaded = recipe.student.init == "random" ? model::random_model(path, exact, recipe.run.seed)
+                                                  : model::load_model(path, exact);
+    if (!loaded) return loaded.error();
+    LoadedStudent student{std::move(*loaded), {}};
+    torch::Tensor& weights = student.model.weights.flat;
+    if (exact.dtype != options.dtype) student.masters = std::exchange(weights, weights.to(options.dtype));
+    if (lora) {
+        const auto& shape = recipe.student.lora;
+        model::add_lora(student.model, {shape.rank, shape.alpha, shape.targets}, recipe.run.seed);
     }
     return student;
+}
+
+// Both prompts must end alike, or the first rows compare answers that begin differently (objectives.md 1).
+Result<void> check_prefixes(const teacher::PromptBuilder& prompts, const data::Example& example,
+                            const text::Tokenizer& student, const text::Tokenizer& teacher) {
+    const auto prefixes = prompts.generation_prefixes(example);
+    if (!prefixes) return prefixes.error();
+    if (prefixes->student == prefixes->teacher) return {};
+    return Error{"the prompts end differently: the student's with " +
+                     quoted(student.decode(prefixes->student), 200) + ", the teacher's with " +
+                     quoted(teacher.decode(prefixes->teacher), 200),
+                 "teacher.thinking",
+                 "set data.thinking and teacher.thinking alike, or teacher.allow_prefix_difference = true"};
 }
 
 } // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::of_models(const formats::Recipe& recipe, model::Model student,
-                                                    std::optional<model::Model> teacher_weights) {
+                                                    std::optional<model::Model> teacher_weights,
+                                                    const torch::Tensor& masters) {
     std::unique_ptr<Trainer> trainer(new Trainer);
     trainer->recipe_ = recipe;
     auto spec = objective::Spec::of(recipe.objective);
@@ -40,6 +68,7 @@ Result<std::unique_ptr<Trainer>> Trainer::of_models(const formats::Recipe& recip
     trainer->student_ = std::move(student);
     const model::Model& own = trainer->student_;
     trainer->real_vocab_ = own.real_vocab();
+    trainer->optimizer_ = std::make_unique<AdamW>(trainer->student_.trainable(), recipe.optimizer, masters);
     auto kind = teacher::parse_kind(recipe.teacher.kind);
     if (!kind) return kind.error();
     if (trainer->spec_.needs_teacher()) {
@@ -55,7 +84,8 @@ Result<std::unique_ptr<Trainer>> Trainer::of_models(const formats::Recipe& recip
             trainer->teacher_ = teacher::Teacher::self_frozen(own);
             break;
         case teacher::Kind::SelfEma:
-            trainer->teacher_ = teacher::Teacher::self_ema(own, recipe.teacher.ema_decay);
+            trainer->teacher_ =
+                teacher::Teacher::self_ema(own, recipe.teacher.ema_decay, trainer->optimizer_->masters());
             break;
         case teacher::Kind::SelfLive:
             trainer->teacher_ = teacher::Teacher::self_live(own);
@@ -65,7 +95,6 @@ Result<std::unique_ptr<Trainer>> Trainer::of_models(const formats::Recipe& recip
     trainer->generator_ = std::make_unique<rollout::Generator>(
         own, rollout::GeneratorOptions{recipe.rollout.batch_rows, recipe.rollout.page_tokens,
                                        recipe.rollout.cache_tokens});
-    trainer->optimizer_ = std::make_unique<AdamW>(trainer->student_.trainable(), recipe.optimizer);
     trainer->gradients_ = model::zero_gradients(own);
     return trainer;
 }
@@ -85,9 +114,10 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const formats::Recipe& recipe, 
     say("Loading student " + recipe.student.model);
     auto student = load_student(recipe, *options);
     if (!student) return student.error();
-    if (!student->tokenizer) return Error{"has no tokenizer", student->source.string()};
-    if (student->eos_ids().empty()) {
-        return Error{"names no end token", student->source.string(),
+    const model::Model& loaded_student = student->model;
+    if (!loaded_student.tokenizer) return Error{"has no tokenizer", loaded_student.source.string()};
+    if (loaded_student.eos_ids().empty()) {
+        return Error{"names no end token", loaded_student.source.string(),
                      "add eos_token_id to its generation_config.json"};
     }
     std::optional<model::Model> teacher_weights;
@@ -96,12 +126,12 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const formats::Recipe& recipe, 
         auto loaded = model::load_model(formats::resolve_path(recipe, recipe.teacher.model), *options);
         if (!loaded) return loaded.error();
         if (!loaded->tokenizer) return Error{"has no tokenizer", loaded->source.string()};
-        const auto common = teacher::common_vocabulary(*student->tokenizer, student->config.vocab,
+        const auto common = teacher::common_vocabulary(*loaded_student.tokenizer, loaded_student.config.vocab,
                                                        *loaded->tokenizer, loaded->config.vocab);
         if (!common) return common.error();
         teacher_weights = std::move(*loaded);
     }
-    auto made = of_models(recipe, std::move(*student), std::move(teacher_weights));
+    auto made = of_models(recipe, std::move(student->model), std::move(teacher_weights), student->masters);
     if (!made) return made;
     Trainer& trainer = **made;
     if (trainer.spec_.kind == objective::Kind::GopdPg && recipe.objective.lambda != 1) {
@@ -122,6 +152,11 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const formats::Recipe& recipe, 
                                                 scorer.config.context, own.eos_ids().front());
     if (!builder) return builder.error();
     trainer.builder_ = std::move(*builder);
+    if (trainer.teacher_ && !recipe.teacher.allow_prefix_difference) {
+        auto checked = check_prefixes(*trainer.builder_, trainer.dataset_.examples.front(), *own.tokenizer,
+                                      *scorer.tokenizer);
+        if (!checked) return checked.error();
+    }
     return made;
 }
 

@@ -39,11 +39,17 @@ struct Counters {
     int64_t tokens_trained = 0, sequences_trained = 0, skipped_steps = 0;
 };
 
+/// The K tokens that topk_token_pg rewards at each position of a sequence, row-major.
+struct RewardedTokens {
+    std::vector<int64_t> ids;   // [L K]
+    std::vector<float> logprob; // [L K], the student's
+};
+
 /// What section 5's ratios compare with where a batch has several updates: the trainer's own log-probs before
 /// the first of them, by sequence.
 struct OldPolicy {
     std::vector<std::vector<float>> logprob; // [B][L]
-    std::vector<record::Top16Record> top16;  // [B], for topk_token_pg
+    std::vector<RewardedTokens> rewarded;    // [B], for topk_token_pg; else empty
     /// That of sequences begin..begin+count-1.
     OldPolicy part(int64_t begin, int64_t count) const;
 };
@@ -61,9 +67,11 @@ public:
                                                    const std::function<void(const std::string&)>& say);
 
     /// The learning half alone, on models in memory: no data, no prompts. A `separate` teacher needs its
-    /// weights.
+    /// weights. `masters`: the student's parameters before they were rounded to its type, fp32; undefined:
+    /// they were not.
     static Result<std::unique_ptr<Trainer>> of_models(const formats::Recipe& recipe, model::Model student,
-                                                      std::optional<model::Model> teacher_weights);
+                                                      std::optional<model::Model> teacher_weights,
+                                                      const torch::Tensor& masters = {});
 
     /// One step: `updates_per_batch` optimizer updates on one batch of rollouts. Steps count from 1.
     Result<StepReport> step(int64_t step, const StepProgress& progress = {});
@@ -87,7 +95,7 @@ public:
 
     /// Loss of given sequences under the current weights, with gradients in `gradients` (zeroed first): what
     /// a step computes between sampling and the update. Used by step(), by the checks at a run's start and by
-    /// tests.
+    /// tests. An error: a target whose probabilities do not sum to 1.
     struct Variant {
         bool student_as_teacher = false; // property T1; the student reads its own prompt twice
         int64_t micro_tokens = 0;        // another budget than the recipe's (T7); 0: the recipe's
@@ -100,6 +108,7 @@ public:
         record::Metrics metrics;
         std::vector<record::TokenRecord> tokens;               // by sequence
         std::vector<std::optional<record::Top16Record>> top16; // by sequence
+        std::vector<RewardedTokens> rewarded;                  // by sequence, topk_token_pg
     };
     Result<Evaluated> loss_and_gradients(const std::vector<Sequence>& sequences, const ResponseRows& rows,
                                          model::Arena& gradients, int64_t step, PhaseClock& clock,
