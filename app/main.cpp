@@ -8,6 +8,7 @@
 #include <QStandardPaths>
 #include <QTimer>
 #include <csignal>
+#include <cstdio>
 
 namespace {
 
@@ -35,7 +36,9 @@ int main(int argc, char** argv) {
          {"config-dir", "folder of settings and layout (default: " + config + ")", "folder", config},
          {"safe-mode", "default layout, nothing restored"},
          {"reset-layout", "forget the saved layout"},
-         {"sample", "start the sample run at once"}});
+         {"sample", "start the sample run at once"},
+         {"report-stalls",
+          "at the end of a run, say how long the window was ever kept from its work, and quit"}});
     parser.process(application);
 
     stillroom::ui::Engine engine;
@@ -50,6 +53,18 @@ int main(int argc, char** argv) {
     if (parser.isSet("sample")) {
         QObject::connect(&engine, &stillroom::ui::Engine::loaded, &window,
                          [&] { window.start_shipped("sample-opd"); });
+    }
+    if (parser.isSet("report-stalls")) {
+        QObject::connect(&engine, &stillroom::ui::Engine::started, &window,
+                         [&] { window.watchdog().restart(); });
+        QObject::connect(&engine, &stillroom::ui::Engine::ended, &window, [&] {
+            const auto stalls = window.watchdog().stalls();
+            std::fprintf(
+                stderr,
+                "event loop over %.0f s: longest stall %.1f ms, 99 %% below %.2f ms, median %.2f ms\n",
+                stalls.seconds, stalls.longest, stalls.p99, stalls.median);
+            window.close();
+        });
     }
     QTimer::singleShot(0, &engine, &stillroom::ui::Engine::load);
 

@@ -272,6 +272,38 @@ private Q_SLOTS:
         window.close();
         QVERIFY(!window.isVisible());
     }
+
+    void a_store_locked_by_another_process_shows_a_banner_and_training_goes_on() {
+        Fixture fixture(true);
+        MainWindow& window = fixture.open();
+        QTRY_VERIFY_WITH_TIMEOUT(find<QPushButton>(window, "btn.start.sample")->isEnabled(), 60000);
+        press(window, "btn.start.sample");
+        QTRY_VERIFY_WITH_TIMEOUT(window.run() && window.run()->status().step >= 1, 60000);
+        QProcess other;
+        other.start("python3",
+                    {"-c",
+                     "import sqlite3,sys\n"
+                     "c=sqlite3.connect(sys.argv[1],isolation_level=None,timeout=60)\n"
+                     "c.execute('begin immediate')\nprint('locked',flush=True)\nsys.stdin.readline()\n",
+                     QString::fromStdString((window.run()->folder() / "run.sqlite").string())});
+        QVERIFY(other.waitForReadyRead(60000));
+        const auto* banner = find<QLabel>(window, "lbl.banner.text");
+        QTRY_VERIFY_WITH_TIMEOUT(banner->isVisible() && banner->text().contains("Recording paused"), 30000);
+        QCOMPARE(find<QToolButton>(window, "lbl.status.recording")->text(), "recording paused");
+        const int64_t step = window.run()->status().step;
+        QTRY_VERIFY_WITH_TIMEOUT(window.run()->status().step >= step + 2, 30000);
+        QCOMPARE(window.run()->series().find("loss")->step.back(), window.run()->status().step);
+        other.write("\n");
+        QVERIFY(other.waitForFinished());
+        QTRY_VERIFY_WITH_TIMEOUT(!banner->isVisible(), 30000);
+        QCOMPARE(find<QToolButton>(window, "lbl.status.recording")->text(), "recording ok");
+        window.run()->send(session::StopAfterStep{});
+        QTRY_VERIFY_WITH_TIMEOUT(!fixture.engine.busy(), 60000);
+        // Nothing was lost.
+        auto reader = record::RunReader::open(window.run()->folder()).value();
+        const auto loss = reader.series("loss").value();
+        QCOMPARE(int64_t(loss.size()), window.run()->status().step);
+    }
 };
 
 QTEST_MAIN(WindowTest)

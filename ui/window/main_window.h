@@ -8,6 +8,7 @@
 #include "ui/source/run_source.h"
 #include "ui/window/actions.h"
 #include "ui/window/settings.h"
+#include "ui/window/watchdog.h"
 
 #include <QMainWindow>
 #include <QPointer>
@@ -49,6 +50,7 @@ public:
     Actions& actions() { return actions_; }
     StepCursor& cursor() { return cursor_; }
     RunSource* run() const { return run_.get(); }
+    Watchdog& watchdog() { return watchdog_; }
 
 protected:
     void showEvent(QShowEvent* event) override;
@@ -91,6 +93,7 @@ private:
     RunsModel runs_;
     Actions actions_;
     std::unique_ptr<RunSource> run_;
+    Watchdog watchdog_;
 
     Banner* banner_;
     QTabBar* tabs_;

@@ -351,11 +351,17 @@ void MainWindow::connect_actions() {
     on("act.exp.checkpoints", [this] { show_checkpoints(false); });
     on("act.exp.hf", [this] { show_checkpoints(true); });
     on("act.tools.diag", [this] {
-        help_page("diagnostics", "Diagnostics",
-                  "<pre>" +
-                      diagnostics(engine_, options_.runs_folder, options_.config_folder).toHtmlEscaped() +
-                      "</pre>",
-                  this)
+        const Stalls stalls = watchdog_.stalls();
+        const QString own = QString("event loop over %1 s: longest stall %2 ms, 99 % below %3 ms\n")
+                                .arg(stalls.seconds, 0, 'f', 0)
+                                .arg(stalls.longest, 0, 'f', 1)
+                                .arg(stalls.p99, 0, 'f', 2);
+        help_page(
+            "diagnostics", "Diagnostics",
+            "<pre>" +
+                (diagnostics(engine_, options_.runs_folder, options_.config_folder) + own).toHtmlEscaped() +
+                "</pre>",
+            this)
             ->show();
     });
     on("act.help.tour", [this] { help_page("tour", "Quick tour", tour_html(), this)->show(); });
