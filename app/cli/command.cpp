@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <unistd.h>
 
 namespace stillroom::cli {
@@ -30,8 +31,9 @@ void add_stream_options(CLI::App& command, Streams& streams) {
     command.add_flag("--quiet", streams.quiet, "no progress");
 }
 
-int answer_lines(const Streams& streams,
-                 const std::function<Result<nlohmann::json>(const nlohmann::json&)>& answer) {
+int answer_blocks(
+    const Streams& streams, size_t items_a_block,
+    const std::function<std::vector<Result<nlohmann::json>>(const std::vector<nlohmann::json>&)>& answers) {
     std::ifstream in_file;
     std::ofstream out_file;
     if (!streams.in.empty()) {
@@ -45,42 +47,93 @@ int answer_lines(const Streams& streams,
     std::istream& in = streams.in.empty() ? std::cin : in_file;
     std::ostream& out = streams.out.empty() ? std::cout : out_file;
     const std::string source = streams.in.empty() ? "standard input" : streams.in;
-    Progress progress("lines", 0, streams.quiet || streams.in.empty());
     int status = Done;
-    int64_t number = 0;
-    for (std::string line; std::getline(in, line);) {
-        ++number;
-        if (line.find_first_not_of(" \t\r") == std::string::npos) continue;
-        const auto answered = [&]() -> Result<nlohmann::json> {
-            auto item = formats::parse_json_line(line, source + ":" + std::to_string(number));
-            if (!item) return item;
-            try {
-                auto reply = answer(*item);
-                if (!reply) return reply;
-                item->update(*reply);
-                return item;
-            } catch (const ErrorException& error) {
-                return error.error();
-            } catch (const std::exception& error) {
-                return Error{error.what()};
+
+    struct Line {
+        int64_t number = 0;
+        std::optional<Error> fault; // none: it is the next of `items`
+    };
+    std::vector<Line> lines;
+    std::vector<nlohmann::json> items;
+    const auto write = [&](const nlohmann::json& line) {
+        out << line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+    };
+    const auto answer_block = [&] {
+        auto replies = answers(items);
+        size_t next = 0;
+        for (auto& [number, fault] : lines) {
+            const size_t item = next;
+            if (!fault) {
+                ++next;
+                if (replies[item]) {
+                    items[item].update(*replies[item]);
+                    write(items[item]);
+                    continue;
+                }
+                fault = replies[item].error();
             }
-        }();
-        if (answered) {
-            out << answered->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-        } else {
             status = Failed;
-            const nlohmann::json fault{{"error", answered.error().message()}, {"line", number}};
-            out << fault.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-            report(Error{answered.error().message(), source + ":" + std::to_string(number)});
+            write({{"error", fault->message()}, {"line", number}});
+            report(Error{fault->message(), source + ":" + std::to_string(number)});
         }
-        if (streams.in.empty()) out.flush(); // a pipe's other end waits for its answer
-        progress.advance(number);
+        if (streams.in.empty()) out.flush(); // a pipe's other end waits for its answers
+        lines.clear();
+        items.clear();
+    };
+    int64_t number = 0;
+    for (std::string text; std::getline(in, text);) {
+        ++number;
+        if (text.find_first_not_of(" \t\r") == std::string::npos) continue;
+        auto item = formats::parse_json_line(text, source + ":" + std::to_string(number));
+        if (item) {
+            lines.push_back({number, std::nullopt});
+            items.push_back(std::move(*item));
+        } else {
+            lines.push_back({number, Error{item.error().what, "", item.error().remedy}});
+        }
+        if (lines.size() == items_a_block) answer_block();
     }
+    if (!lines.empty()) answer_block();
     out.flush();
     if (!out)
         throw ErrorException(
             {"cannot be written to its end", streams.out.empty() ? "standard output" : streams.out});
     return status;
+}
+
+int answer_lines(const Streams& streams,
+                 const std::function<Result<nlohmann::json>(const nlohmann::json&)>& answer) {
+    Progress progress("lines", 0, streams.quiet || streams.in.empty());
+    int64_t answered = 0;
+    return answer_blocks(streams, 1, [&](const std::vector<nlohmann::json>& items) {
+        std::vector<Result<nlohmann::json>> replies;
+        for (const nlohmann::json& item : items) {
+            try {
+                replies.push_back(answer(item));
+            } catch (const ErrorException& error) {
+                replies.emplace_back(error.error());
+            } catch (const std::exception& error) {
+                replies.emplace_back(Error{error.what()});
+            }
+            progress.advance(++answered);
+        }
+        return replies;
+    });
+}
+
+Result<std::vector<int32_t>> ids_of(const nlohmann::json& item, int64_t vocabulary) {
+    if (!item.contains("ids") || !item["ids"].is_array() || item["ids"].empty())
+        return Error{"no \"ids\", a list of at least one token id is expected"};
+    std::vector<int32_t> ids;
+    for (const nlohmann::json& id : item["ids"]) {
+        if (!id.is_number_integer() || id < 0 || id >= vocabulary) {
+            return Error{"\"ids\" holds " +
+                         id.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+                         ", ids of 0 to " + std::to_string(vocabulary - 1) + " are expected"};
+        }
+        ids.push_back(id.get<int32_t>());
+    }
+    return ids;
 }
 
 void add_device_options(CLI::App& command, DeviceOptions& options) {

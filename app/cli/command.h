@@ -10,6 +10,7 @@
 #include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 namespace stillroom::cli {
 
@@ -24,7 +25,7 @@ enum Status : int { Done = 0, Failed = 1, WrongUsage = 2, Interrupted = 130 };
 ///       auto options = std::make_shared<Options>();
 ///       CLI::App* command = app.add_subcommand("tokenize", "text to token ids");
 ///       command->add_option("MODEL", options->model)->required();
-///       command->footer("Example:\n  echo '{\"text\": \"hello\"}' | stillroom-cli tokenize
+///       command->footer("Example:\n  echo '{\"text\": \"hello\"}' | build/bin/stillroom-cli tokenize
 ///       resources/sample/student"); command->callback([options] { exit_with(run(*options)); });
 ///   }
 [[noreturn]] void exit_with(int status);
@@ -41,13 +42,20 @@ struct Streams {
 };
 void add_stream_options(CLI::App& command, Streams& streams);
 
-/// Reads items line by line and writes one answer an item, in order. `answer` gets the item and returns the
-/// keys to answer with (unknown keys of the item are carried through, keys of the answer win); an error
-/// becomes
-/// {"error": ..., "line": n} in its place. Returns Done, or Failed if any line failed. Shows progress unless
-/// quiet.
+/// Reads items line by line and writes one answer an item, in order: the item with the keys of its answer
+/// added (those of the answer win, unknown keys of the item are carried through), or {"error": ..., "line":
+/// n} in its place. Returns Done, or Failed if any line failed. Shows progress unless quiet.
 int answer_lines(const Streams& streams,
                  const std::function<Result<nlohmann::json>(const nlohmann::json&)>& answer);
+
+/// The same for jobs that are faster over many items at once: `answers` gets up to `items_a_block` of them
+/// and returns one result each, in order. An exception of `answers` ends the job. Shows no progress itself.
+int answer_blocks(
+    const Streams& streams, size_t items_a_block,
+    const std::function<std::vector<Result<nlohmann::json>>(const std::vector<nlohmann::json>&)>& answers);
+
+/// The token ids in "ids" of an item: at least one, each below `vocabulary`.
+Result<std::vector<int32_t>> ids_of(const nlohmann::json& item, int64_t vocabulary);
 
 /// --device, --dtype, --plain, --seed, --threads.
 struct DeviceOptions {

@@ -23,27 +23,6 @@ struct Options {
 
 constexpr int64_t rows_at_once = 256; // bounds the memory that logits of a long text take
 
-std::vector<int32_t> ids_of(const nlohmann::json& item, const model::Model& model) {
-    if (!item.contains("ids") || !item["ids"].is_array() || item["ids"].empty()) {
-        throw ErrorException({"no \"ids\", a list of at least one token id is expected"});
-    }
-    const int64_t known = model.real_vocab();
-    std::vector<int32_t> ids;
-    for (const nlohmann::json& id : item["ids"]) {
-        if (!id.is_number_integer() || id < 0 || id >= known) {
-            throw ErrorException({"\"ids\" holds " +
-                                  id.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-                                  ", ids of 0 to " + std::to_string(known - 1) + " are expected"});
-        }
-        ids.push_back(id.get<int32_t>());
-    }
-    if (int64_t(ids.size()) > model.config.context) {
-        throw ErrorException({"\"ids\" holds " + std::to_string(ids.size()) +
-                              " tokens, the model's context is " + std::to_string(model.config.context)});
-    }
-    return ids;
-}
-
 /// Appends a tensor's values to a JSON list: a [N] tensor's numbers, a [N, k] tensor's rows.
 template <typename Number>
 void append(nlohmann::json& list, const torch::Tensor& tensor) {
@@ -60,7 +39,11 @@ void append(nlohmann::json& list, const torch::Tensor& tensor) {
 
 nlohmann::json answer(const nlohmann::json& item, const model::Model& model, const Options& options) {
     const torch::NoGradGuard no_grad;
-    const std::vector<int32_t> ids = ids_of(item, model);
+    const std::vector<int32_t> ids = ids_of(item, model.real_vocab()).value();
+    if (int64_t(ids.size()) > model.config.context) {
+        throw ErrorException({"\"ids\" holds " + std::to_string(ids.size()) +
+                              " tokens, the model's context is " + std::to_string(model.config.context)});
+    }
     const auto pack = model::Pack::of({&ids, 1}, model.device());
     const auto attention = model::causal_attention(pack, model.config);
     const auto hidden = model::forward(model, pack.ids, pack.positions, attention); // [T, d]
@@ -107,7 +90,8 @@ void add_logprobs(CLI::App& app) {
     add_device_options(*command, options->device);
     command->footer(
         "Reads {\"ids\": [...]}; entry t of \"logprobs\" is log p(ids[t+1] given ids[0..t]), in nats.\n"
-        "Example:\n  echo '{\"ids\": [1, 2, 3]}' | stillroom-cli logprobs resources/sample/base --top 3");
+        "Example:\n  echo '{\"ids\": [1, 2, 3]}' | build/bin/stillroom-cli logprobs resources/sample/student "
+        "--top 3");
     command->callback([options] {
         if (options->device.threads > 0) torch::set_num_threads(options->device.threads);
         const auto load = model::load_options(options->device.device, options->device.dtype);

@@ -3,7 +3,16 @@
 #include "app/cli/command.h"
 #include "app/cli/commands.h"
 
+#include <csignal>
+#include <cstdlib>
 #include <iostream>
+
+namespace {
+
+/// For all subcommands that have nothing to save; train and resume set their own.
+void end_at_once(int) { std::_Exit(stillroom::cli::Interrupted); }
+
+} // namespace
 
 int main(int argc, char** argv) {
     using namespace stillroom;
@@ -11,6 +20,7 @@ int main(int argc, char** argv) {
     app.require_subcommand(1);
     app.fallthrough(false);
     cli::add_commands(app);
+    std::signal(SIGINT, end_at_once);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
