@@ -51,7 +51,7 @@ void add_check_answers(CLI::App& app) {
         ->capture_default_str();
     add_stream_options(*command, options->streams);
     command->footer("Example:\n  echo '{\"gold\": \"1/2\", \"prediction\": \"so \\\\boxed{0.5}\"}' | "
-                    "stillroom-cli check-answers");
+                    "build/bin/stillroom-cli check-answers");
     command->callback([options] {
         const maths::Rule rule = maths::parse_rule(options->rule).value();
         exit_with(answer_lines(options->streams,

@@ -193,8 +193,8 @@ void add_evaluate(CLI::App& app) {
     command->add_flag("--json", options->streams.json, "the report as one JSON object");
     command->add_flag("--quiet", options->streams.quiet, "no progress");
     add_device_options(*command, options->device);
-    command->footer("Example:\n  stillroom-cli evaluate resources/sample/student --data "
-                    "resources/sample/heldout.jsonl --max-new 64");
+    command->footer("Example:\n  build/bin/stillroom-cli evaluate resources/sample/student --data "
+                    "resources/sample/heldout.jsonl --limit 50 --max-new 64");
     command->callback([options] { exit_with(evaluate(*options)); });
 }
 

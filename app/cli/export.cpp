@@ -29,7 +29,10 @@ void add_export(CLI::App& app) {
         ->check(CLI::IsMember({"auto", "fp32", "bf16"}));
     command->add_flag("--merge", options->merge,
                       "merge adapters into the weights (checkpoints are merged already)");
-    command->footer("Example:\n  stillroom-cli export runs/sample-opd exported/sample --dtype bf16");
+    command->footer(
+        "Example:\n  run=$(mktemp -du)\n"
+        "  build/bin/stillroom-cli train sample-opd --steps 2 --set evaluation.limit=20 --out $run\n"
+        "  build/bin/stillroom-cli export $run $run/for-others --dtype bf16");
     command->callback([options] {
         const auto exported =
             session::export_checkpoint(options->run, options->step, options->to, options->dtype);

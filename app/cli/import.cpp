@@ -49,7 +49,8 @@ void add_import(CLI::App& app) {
     command->add_option("--dtype", options->dtype, "fp32 keeps every dequantised value, bf16 rounds")
         ->check(CLI::IsMember({"fp32", "bf16"}))
         ->capture_default_str();
-    command->footer("Example:\n  stillroom-cli import tests/golden/gguf/tiny-llama.gguf /tmp/tiny-llama");
+    command->footer(
+        "Example:\n  build/bin/stillroom-cli import tests/golden/gguf/tiny-llama.gguf $(mktemp -du)");
     command->callback([options] { exit_with(import_model(*options)); });
 }
 

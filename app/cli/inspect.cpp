@@ -83,7 +83,7 @@ void add_inspect(CLI::App& app) {
                      "a folder, .safetensors, .gguf, config.json, tokenizer.json or index")
         ->required();
     command->add_flag("--json", options->json, "one JSON object instead of text");
-    command->footer("Example:\n  stillroom-cli inspect tests/golden/models/qwen3-tied");
+    command->footer("Example:\n  build/bin/stillroom-cli inspect tests/golden/models/qwen3-tied");
     command->callback([options] { exit_with(run(*options)); });
 }
 

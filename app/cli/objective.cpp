@@ -12,7 +12,7 @@ void add_objective(CLI::App& app) {
     add_stream_options(*command, *streams);
     command->footer("Example:\n  echo '{\"params\": {\"objective\": \"kl_reverse\"}, \"inputs\": "
                     "{\"student_logits\": [[0, 1]], \"teacher_logits\": [[1, 0]]}}'"
-                    " | stillroom-cli objective");
+                    " | build/bin/stillroom-cli objective");
     command->callback([streams] {
         exit_with(answer_lines(*streams, [](const nlohmann::json& item) -> Result<nlohmann::json> {
             auto answer = objective::evaluate_case(item);

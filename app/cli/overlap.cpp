@@ -83,7 +83,7 @@ void add_overlap(CLI::App& app) {
                      "column of chat messages, where a row has no problem")
         ->capture_default_str();
     command->add_flag("--json", options->json, "one JSON object instead of text");
-    command->footer("Example:\n  stillroom-cli overlap resources/gsm8k/gsm8k_train_2000.jsonl "
+    command->footer("Example:\n  build/bin/stillroom-cli overlap resources/gsm8k/gsm8k_train_2000.jsonl "
                     "resources/gsm8k/gsm8k_test.jsonl");
     command->callback([options] { exit_with(run(*options)); });
 }

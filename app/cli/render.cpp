@@ -47,7 +47,7 @@ void add_render(CLI::App& app) {
         "Reads {\"messages\": [...], \"add_generation_prompt\": b (true), \"enable_thinking\": b (the "
         "template's own)}.\n"
         "Example:\n  echo '{\"messages\": [{\"role\": \"user\", \"content\": \"2+2?\"}]}' | "
-        "stillroom-cli render resources/sample/base");
+        "build/bin/stillroom-cli render resources/sample/base");
     command->callback([options] {
         const text::Tokenizer tokenizer = text::Tokenizer::of_model(options->model).value();
         const text::ChatTemplate chat_template = text::ChatTemplate::of(tokenizer).value();

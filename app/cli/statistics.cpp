@@ -167,7 +167,7 @@ void add_statistics(CLI::App& app) {
                     "(0/1), length.\n"
                     "Example:\n  printf '%s\\n' '{\"question\": 1, \"correct\": 1}' '{\"question\": 2, "
                     "\"correct\": 0}' | "
-                    "stillroom-cli statistics");
+                    "build/bin/stillroom-cli statistics");
     command->callback([options] { exit_with(run(*options)); });
 }
 

@@ -54,7 +54,7 @@ void add_tokenize(CLI::App& app) {
     command->footer(
         "Reads {\"text\": s, \"special\": b} (true, the default: special tokens in the text count as such) "
         "or, with --decode, {\"ids\": [...]}.\n"
-        "Example:\n  echo '{\"text\": \"2+2=4\"}' | stillroom-cli tokenize resources/sample/base");
+        "Example:\n  echo '{\"text\": \"2+2=4\"}' | build/bin/stillroom-cli tokenize resources/sample/base");
     command->callback([options] {
         const text::Tokenizer tokenizer = text::Tokenizer::of_model(options->model).value();
         exit_with(answer_lines(options->streams, [&](const nlohmann::json& item) {

@@ -115,7 +115,9 @@ void add_train(CLI::App& app) {
     command->add_option("RECIPE", options->recipe, "a shipped recipe's name, or a file")->required();
     command->add_option("--out", options->out, "the run's folder (default: runs/<name>)");
     add_common(*command, *options);
-    command->footer("Example:\n  stillroom-cli train sample-opd --steps 20 --set optimizer.lr=3e-4");
+    command->footer(
+        "Example:\n  build/bin/stillroom-cli train sample-opd --steps 2 --set evaluation.limit=20 "
+        "--out $(mktemp -du)");
     command->callback([options, command] { exit_with(train(*options, command->count("--seed") > 0)); });
 }
 
@@ -124,7 +126,10 @@ void add_resume(CLI::App& app) {
     CLI::App* command = app.add_subcommand("resume", "go on with a run from its newest complete checkpoint");
     command->add_option("RUN", options->recipe, "the run's folder")->required();
     add_common(*command, *options);
-    command->footer("Example:\n  stillroom-cli resume runs/sample-opd --steps 100");
+    command->footer(
+        "Example:\n  run=$(mktemp -du)\n"
+        "  build/bin/stillroom-cli train sample-opd --steps 2 --set evaluation.limit=20 --out $run\n"
+        "  build/bin/stillroom-cli resume $run --steps 3");
     command->callback([options] { exit_with(resume(*options)); });
 }
 

@@ -12,7 +12,7 @@ namespace stillroom::cli {
 
 void add_version(CLI::App& app) {
     CLI::App* command = app.add_subcommand("version", "versions of everything linked, device and driver");
-    command->footer("Example:\n  stillroom-cli version");
+    command->footer("Example:\n  build/bin/stillroom-cli version");
     command->callback([] {
         std::cout << "stillroom " << STILLROOM_VERSION << "\nLibTorch  " << TORCH_VERSION << "\nSQLite    "
                   << sqlite3_libversion() << "\nthreads   " << torch::get_num_threads() << '\n';
