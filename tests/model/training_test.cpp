@@ -29,14 +29,16 @@ Step step(const model::Model& model, const std::vector<Example>& micro_batches, 
     std::vector<torch::Tensor> losses;
     for (const Example& example : micro_batches) {
         model::TrainingPass pass(model, model::Pack::of(example.sequences, model.device()), recompute);
-        const auto hidden = pass.forward(torch::tensor(example.rows).to(model.device())).requires_grad_(true);
-        const auto head = model.head().detach().requires_grad_(true);
-        const auto logits = model::logits(hidden, head);
+        const auto hidden = pass.forward(torch::tensor(example.rows).to(model.device()));
+        const auto logits = model::logits(hidden, model.head()).requires_grad_(true);
         const auto losses_of_rows = at::cross_entropy_loss(
             logits, torch::tensor(example.targets).to(model.device()), {}, at::Reduction::None);
         losses_of_rows.sum().div(double(rows)).backward();
-        pass.backward(hidden.grad(), result.gradients);
-        if (!model.lora) result.gradients.view(model.config.tied ? "embedding" : "head").add_(head.grad());
+        const auto gradient = logits.grad();
+        pass.backward(gradient.to(hidden.scalar_type()).mm(model.head()), result.gradients);
+        if (!model.lora)
+            result.gradients.view(model.config.tied ? "embedding" : "head")
+                .add_(gradient.t().mm(hidden.to(gradient.scalar_type())));
         losses.push_back(losses_of_rows.detach().cpu());
     }
     result.per_token = at::cat(losses);
