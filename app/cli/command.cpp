@@ -136,6 +136,27 @@ Result<std::vector<int32_t>> ids_of(const nlohmann::json& item, int64_t vocabula
     return ids;
 }
 
+namespace {
+
+CLI::Validator number(const char* expected, bool (*fits)(double)) {
+    return {[=](std::string& text) {
+                double value = 0;
+                const bool read = CLI::detail::lexical_cast(text, value);
+                return read && fits(value) ? std::string()
+                                           : "found " + text + ", expected a number " + expected;
+            },
+            ""};
+}
+
+} // namespace
+
+CLI::Validator positive() {
+    return number("above 0", [](double value) { return value > 0; });
+}
+CLI::Validator not_negative() {
+    return number("of at least 0", [](double value) { return value >= 0; });
+}
+
 void add_device_options(CLI::App& command, DeviceOptions& options) {
     command.add_option("--device", options.device, "auto, cpu, cuda or cuda:n")->capture_default_str();
     command.add_option("--dtype", options.dtype, "auto, fp32 or bf16 (auto: bf16 on a GPU, fp32 on a CPU)")
@@ -143,7 +164,7 @@ void add_device_options(CLI::App& command, DeviceOptions& options) {
         ->capture_default_str();
     command.add_flag("--plain", options.plain, "use no fast kernels");
     command.add_option("--seed", options.seed, "seed of every random stream")->capture_default_str();
-    command.add_option("--threads", options.threads, "CPU threads (0: all)")->check(CLI::NonNegativeNumber);
+    command.add_option("--threads", options.threads, "CPU threads (0: all)")->check(not_negative());
 }
 
 namespace {

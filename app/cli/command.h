@@ -57,6 +57,10 @@ int answer_blocks(
 /// The token ids in "ids" of an item: at least one, each below `vocabulary`.
 Result<std::vector<int32_t>> ids_of(const nlohmann::json& item, int64_t vocabulary);
 
+/// Checks of options, with messages that a person can read.
+CLI::Validator positive();
+CLI::Validator not_negative();
+
 /// --device, --dtype, --plain, --seed, --threads.
 struct DeviceOptions {
     std::string device = "auto"; // auto, cpu, cuda, cuda:n

@@ -166,18 +166,17 @@ void add_evaluate(CLI::App& app) {
         ->add_option("--data", options->data, "questions: JSON lines with problem and answer (or solution)")
         ->required();
     command->add_option("--samples", options->samples, "answers a question")
-        ->check(CLI::PositiveNumber)
+        ->check(positive())
         ->capture_default_str();
     command->add_option("--max-new", options->max_new, "tokens an answer")
-        ->check(CLI::PositiveNumber)
+        ->check(positive())
         ->capture_default_str();
     command->add_option("--temperature", options->temperature, "0: greedy")
-        ->check(CLI::NonNegativeNumber)
+        ->check(not_negative())
         ->capture_default_str();
     command->add_option("--top-p", options->top_p)->check(CLI::Range(0.0, 1.0))->capture_default_str();
-    command->add_option("--top-k", options->top_k, "0: off")->check(CLI::NonNegativeNumber);
-    command->add_option("--limit", options->limit, "first so many questions (0: all)")
-        ->check(CLI::NonNegativeNumber);
+    command->add_option("--top-k", options->top_k, "0: off")->check(not_negative());
+    command->add_option("--limit", options->limit, "first so many questions (0: all)")->check(not_negative());
     command->add_option("--answers", options->answers, "write every answer with its verdict to this file");
     const std::vector<std::string> rules{"boxed_last", "gsm8k_hash", "answer_line", "whole", "last_number"};
     command->add_option("--rule", options->rule, "how the answer is found")

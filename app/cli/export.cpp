@@ -24,7 +24,7 @@ void add_export(CLI::App& app) {
     command->add_option("RUN", options->run, "the run's folder")->required();
     command->add_option("TO", options->to, "the new folder")->required();
     command->add_option("--step", options->step, "the checkpoint's step (default: the newest)")
-        ->check(CLI::NonNegativeNumber);
+        ->check(not_negative());
     command->add_option("--dtype", options->dtype, "auto (as trained), fp32 or bf16")
         ->check(CLI::IsMember({"auto", "fp32", "bf16"}));
     command->add_flag("--merge", options->merge,

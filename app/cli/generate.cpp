@@ -144,17 +144,15 @@ void add_generate(CLI::App& app) {
         ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
         ->capture_default_str();
     command->add_option("--max-new", policy.max_new, "tokens an answer")
-        ->check(CLI::PositiveNumber)
+        ->check(positive())
         ->capture_default_str();
     command->add_option("--temperature", policy.temperature, "0: greedy")
-        ->check(CLI::NonNegativeNumber)
+        ->check(not_negative())
         ->capture_default_str();
     command->add_option("--top-p", policy.top_p, "1: off")
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
-    command->add_option("--top-k", policy.top_k, "0: off")
-        ->check(CLI::NonNegativeNumber)
-        ->capture_default_str();
+    command->add_option("--top-k", policy.top_k, "0: off")->check(not_negative())->capture_default_str();
     add_stream_options(*command, options->streams);
     add_device_options(*command, options->device);
     command->footer(

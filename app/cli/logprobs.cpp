@@ -84,7 +84,7 @@ void add_logprobs(CLI::App& app) {
     command
         ->add_option("--top", options->top,
                      "also the K likeliest tokens, entropy and logsumexp at every position")
-        ->check(CLI::PositiveNumber);
+        ->check(positive());
     command->add_flag("--logits", options->logits, "also every logit (small models)");
     add_stream_options(*command, options->streams);
     add_device_options(*command, options->device);

@@ -108,8 +108,9 @@ void print_rollout(int64_t id, const record::RolloutRecord& rollout,
     std::cout << "rollout " << id << " of step " << rollout.step << ": prompt " << rollout.prompt_id
               << ", sample " << rollout.sample << ", " << rollout.length << " tokens, finish "
               << rollout.finish_reason << (rollout.pinned ? ", pinned" : "") << '\n'
-              << "answer: " << (rollout.extracted.empty() ? "none" : stillroom::quoted(rollout.extracted, 200))
-              << ", gold " << stillroom::quoted(rollout.gold, 200) << ": " << rollout.verdict
+              << "answer: "
+              << (rollout.extracted.empty() ? "none" : stillroom::quoted(rollout.extracted, 200)) << ", gold "
+              << stillroom::quoted(rollout.gold, 200) << ": " << rollout.verdict
               << (rollout.why.empty() ? "" : " (" + rollout.why + ")") << ", format "
               << (rollout.format_ok ? "ok" : "not ok") << '\n'
               << "top-16 record: "

@@ -308,10 +308,9 @@ void add_show(CLI::App& app) {
     CLI::App* command = app.add_subcommand("show", "a run's state, metrics, rollouts and token records");
     command->add_option("RUN", options->run, "the run's folder")->required();
     command->add_option("--metrics", options->metrics, "names, separated by commas: their series");
-    command->add_option("--rollouts", options->rollouts, "the newest so many rollouts")
-        ->check(CLI::PositiveNumber);
+    command->add_option("--rollouts", options->rollouts, "the newest so many rollouts")->check(positive());
     command->add_option("--rollout", options->rollout, "one rollout by its id, token by token")
-        ->check(CLI::PositiveNumber);
+        ->check(positive());
     command->add_flag("--json", options->json, "as one JSON object");
     command->footer(
         "Example:\n  run=$(mktemp -du)\n"

@@ -151,11 +151,11 @@ void add_statistics(CLI::App& app) {
     command
         ->add_option("--k", options->statistics.ks,
                      "k of pass@k and maj@k (powers of two up to the fewest samples)")
-        ->check(CLI::PositiveNumber);
+        ->check(positive());
     command
         ->add_option("--effect", options->effect,
                      "also say what it takes to resolve this difference (a share)")
-        ->check(CLI::PositiveNumber);
+        ->check(positive());
     command->add_option("--resamples", options->statistics.resamples, "of the bootstrap by question")
         ->check(CLI::Range(int64_t{2}, int64_t{1000000}))
         ->capture_default_str();

@@ -100,8 +100,7 @@ int resume(const Options& options) {
 void add_common(CLI::App& command, Options& options) {
     command.add_option("--set", options.settings, "section.key=value, over the recipe; may be given again")
         ->allow_extra_args(false);
-    command.add_option("--steps", options.steps, "optimizer steps, over the recipe")
-        ->check(CLI::PositiveNumber);
+    command.add_option("--steps", options.steps, "optimizer steps, over the recipe")->check(positive());
     command.add_option("--deadline", options.deadline, "2h30m after the start, or \"2026-12-24 18:00\"");
     command.add_flag("--quiet", options.quiet, "print errors only");
     add_device_options(command, options.device);
