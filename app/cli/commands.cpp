@@ -11,6 +11,7 @@ void add_commands(CLI::App& app) {
     add_overlap(app);
     add_objective(app);
     add_inspect(app);
+    add_doctor(app);
     add_generate(app);
     add_logprobs(app);
     add_import(app);

@@ -13,6 +13,7 @@ void add_export(CLI::App& app);
 void add_overlap(CLI::App& app);
 void add_objective(CLI::App& app);
 void add_inspect(CLI::App& app);
+void add_doctor(CLI::App& app);
 void add_generate(CLI::App& app);
 void add_logprobs(CLI::App& app);
 void add_import(CLI::App& app);

@@ -24,6 +24,17 @@ public:
         return session::export_checkpoint(run, step, to, dtype);
     }
 
+    Result<std::vector<Finding>> preflight(const PreflightRequest& request,
+                                           const std::function<bool(const Finding&)>& each) override {
+        return session::preflight(request, each);
+    }
+    std::vector<std::pair<std::string, std::string>> preflight_checks() const override {
+        return session::preflight_checks();
+    }
+    Result<MemoryForecast> memory_forecast(const PreflightRequest& request) override {
+        return session::memory_forecast(request);
+    }
+
     DeviceFacts device() const override {
         DeviceFacts facts;
         facts.gpu = torch::cuda::is_available();

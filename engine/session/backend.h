@@ -4,6 +4,7 @@
 #pragma once
 
 #include "session/export.h"
+#include "session/preflight.h"
 #include "session/session.h"
 
 namespace stillroom::session {
@@ -30,6 +31,10 @@ public:
     // Jobs beside a session, on the caller's thread.
     virtual Result<Exported> export_checkpoint(const std::filesystem::path& run, int64_t step,
                                                const std::filesystem::path& to, const std::string& dtype) = 0;
+    virtual Result<std::vector<Finding>> preflight(const PreflightRequest& request,
+                                                   const std::function<bool(const Finding&)>& each) = 0;
+    virtual std::vector<std::pair<std::string, std::string>> preflight_checks() const = 0;
+    virtual Result<MemoryForecast> memory_forecast(const PreflightRequest& request) = 0;
     virtual DeviceFacts device() const = 0;
     /// Name and version of what the engine is linked with.
     virtual std::vector<std::pair<std::string, std::string>> versions() const = 0;

@@ -6,6 +6,7 @@
 #include "record/liveness.h"
 #include "record/store.h"
 #include "record/top16_policy.h"
+#include "session/launch_checks.h"
 
 #include <algorithm>
 #include <cmath>
@@ -137,6 +138,24 @@ Result<void> RunDriver::prepare() {
         auto questions = data::load_dataset({formats::resolve_path(recipe, recipe.evaluation.data)}, section);
         if (!questions) return questions.error();
         questions_ = std::move(*questions);
+    }
+    return check_launch();
+}
+
+Result<void> RunDriver::check_launch() {
+    constexpr int64_t answers = 4;
+    const auto go_on = [&] { return !channel_.has_stop_now(); };
+    const auto findings = launch_checks(*trainer_, answers, go_on);
+    if (auto kept = keep_findings(request_.run, step_, findings); !kept)
+        say(Notice::Kind::Warning, "the launch checks could not be kept: " + kept.error().message());
+    for (const Finding& finding : findings) {
+        const std::string text = finding.id + " " + finding.title + ": " + finding.evidence;
+        if (finding.verdict == Verdict::Fail) {
+            return Error{text, "launch check",
+                         finding.remedies.empty() ? finding.why : finding.remedies[0].text};
+        }
+        say(finding.verdict == Verdict::Warn ? Notice::Kind::Warning : Notice::Kind::Information,
+            to_string(finding.verdict) + " " + text);
     }
     return {};
 }

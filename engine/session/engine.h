@@ -37,6 +37,8 @@ public:
 
 private:
     Result<void> prepare();
+    /// The short checks on the run's own models; one that fails ends the run.
+    Result<void> check_launch();
     Result<void> train();
     Result<void> finish_up();
     Result<void> fail(const Error& error);
