@@ -90,17 +90,22 @@ void RolloutsModel::read(bool replace) {
         [this, replace, limit = page.limit,
          generation = generation_](Result<std::vector<record::RolloutSummary>> found) {
             if (generation != generation_) return;
-            reading_ = false;
             fault_ = found ? QString() : QString::fromStdString(found.error().message());
             ended_ = !found || int64_t(found->size()) < limit;
+            // `reading_` stands until the rows do: who is told that rows are coming must not ask for them
+            // again.
             if (replace) {
                 beginResetModel();
                 rows_ = found ? std::move(*found) : std::vector<record::RolloutSummary>();
+                reading_ = false;
                 endResetModel();
             } else if (found && !found->empty()) {
                 beginInsertRows({}, int(rows_.size()), int(rows_.size() + found->size()) - 1);
                 for (auto& row : *found) rows_.push_back(std::move(row));
+                reading_ = false;
                 endInsertRows();
+            } else {
+                reading_ = false;
             }
             Q_EMIT loaded(replace);
         });
