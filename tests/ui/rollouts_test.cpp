@@ -10,6 +10,7 @@
 #include "ui/rollouts/token_view.h"
 
 #include <QAbstractItemModelTester>
+#include <QAccessible>
 #include <QApplication>
 #include <QClipboard>
 #include <QJsonDocument>
@@ -118,6 +119,7 @@ private Q_SLOTS:
     void panels_open_and_close_by_their_keys();
     void mode_without_data_says_why();
     void every_widget_a_person_uses_has_a_name_of_its_own();
+    void screen_readers_get_text_cursor_and_value();
     void looks_right_at_all_sizes_and_themes();
 };
 
@@ -623,6 +625,30 @@ void RolloutsTest::every_widget_a_person_uses_has_a_name_of_its_own() {
                  qPrintable(widget->objectName()));
     }
     QVERIFY(names.contains("list.rollouts") && names.contains("table.candidates"));
+}
+
+void RolloutsTest::screen_readers_get_text_cursor_and_value() {
+    RolloutRun run;
+    run.add(rollout_of("12+30=42\nend", 65, 1));
+    run.finish(1);
+    Window w(run.folder());
+    QVERIFY(w.shows(1));
+    QAccessibleInterface* accessible = QAccessible::queryAccessibleInterface(&w.tokens());
+    QVERIFY(accessible && accessible->textInterface());
+    QAccessibleTextInterface& text = *accessible->textInterface();
+    QCOMPARE(text.text(0, text.characterCount()), QString("12+30=42↵end"));
+    text.setCursorPosition(3);
+    QCOMPARE(w.tokens().cursor(), std::optional<size_t>(3));
+    QCOMPARE(text.cursorPosition(), 3);
+    const float kl = w.tokens().rollout()->record.tokens.kl[3];
+    QVERIFY(accessible->text(QAccessible::Value).contains(QString::number(double(kl), 'f', 3)));
+    text.setSelection(0, 3, 5);
+    QCOMPARE(w.tokens().selection(), std::optional(TokenRange(3, 4)));
+    int start = 0, end = 0;
+    text.selection(0, &start, &end);
+    QCOMPARE(start, 3);
+    QCOMPARE(end, 5);
+    QVERIFY(!text.characterRect(3).isEmpty());
 }
 
 void RolloutsTest::looks_right_at_all_sizes_and_themes() {

@@ -96,7 +96,7 @@ size_t count_role(const TokenTexts& texts, SpecialRole role, size_t begin, size_
                              texts.special.begin() + std::ptrdiff_t(end), role));
 }
 
-size_t specials(const TokenTexts& texts, const TokenRange& range) {
+size_t specials(const TokenTexts& texts, const std::pair<size_t, size_t>& range) {
     return range.second - range.first - count_role(texts, SpecialRole::None, range.first, range.second);
 }
 
@@ -108,7 +108,7 @@ size_t opening_length(const TokenTexts& texts) {
     return 0;
 }
 
-std::string_view bytes_in(const TokenTexts& texts, const TokenRange& range) {
+std::string_view bytes_in(const TokenTexts& texts, const std::pair<size_t, size_t>& range) {
     return std::string_view(texts.bytes)
         .substr(texts.offset[range.first], texts.offset[range.second] - texts.offset[range.first]);
 }

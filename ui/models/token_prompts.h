@@ -3,15 +3,15 @@
 // has, and what must hold for the teacher to score the student's own answer.
 #pragma once
 
-#include "ui/models/token_rollout.h"
+#include "ui/models/token_texts.h"
 
 namespace stillroom::ui {
 
 /// A run of tokens: in both prompts, or in one alone.
 struct PromptPart {
     enum class In { Both, Student, Teacher } in = In::Both;
-    TokenRange student{}, teacher{}; // [first, past the last); empty on the side that lacks it
-    size_t times_stated = 0;         // how often its text holds the gold answer
+    std::pair<size_t, size_t> student{}, teacher{}; // [first, past the last); empty on the side that lacks it
+    size_t times_stated = 0;                        // how often its text holds the gold answer
 };
 
 struct PromptCheck {

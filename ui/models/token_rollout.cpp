@@ -37,6 +37,10 @@ TokenRolloutPtr open_token_rollout(int64_t id, record::RolloutRecord record,
     auto opened = std::make_shared<TokenRollout>();
     opened->id = id;
     opened->prompt = token_texts(record.prompt_ids, tokenizer.get());
+    opened->teacher_prompt = record.teacher_prompt_ids.empty()
+                                 ? opened->prompt
+                                 : token_texts(record.teacher_prompt_ids, tokenizer.get());
+    opened->prompts = compare_prompts(opened->prompt, opened->teacher_prompt, record.gold);
     opened->response = token_texts(record.tokens.ids, tokenizer.get());
     opened->think_end = end_of_thought(opened->response);
     opened->answer = answer_range(opened->response, record.extracted, opened->think_end);

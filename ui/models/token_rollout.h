@@ -4,7 +4,7 @@
 #pragma once
 
 #include "record/records.h"
-#include "ui/models/token_texts.h"
+#include "ui/models/token_prompts.h"
 
 #include <memory>
 #include <optional>
@@ -15,13 +15,11 @@ namespace stillroom::ui {
 inline constexpr uint8_t clamped_flag = 1, end_flag = 2, masked_flag = 4;
 inline constexpr uint8_t no_overlap = 255;
 
-/// Tokens [first, last].
-using TokenRange = std::pair<size_t, size_t>;
-
 struct TokenRollout {
     int64_t id = 0;
     record::RolloutRecord record; // vectors of `tokens` are empty or as long as its ids
-    TokenTexts prompt, response;
+    TokenTexts prompt, teacher_prompt, response;
+    PromptComparison prompts;
     std::shared_ptr<const text::Tokenizer> tokenizer; // null: ids alone
     std::optional<size_t> think_end;                  // the token that closes the thought
     std::optional<TokenRange> answer; // where the extracted answer stands, as far as it is found

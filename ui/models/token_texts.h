@@ -31,6 +31,9 @@ struct TokenSegment {
     QString text;
 };
 
+/// Tokens [first, last].
+using TokenRange = std::pair<size_t, size_t>;
+
 /// The colour that a special token keeps wherever it stands.
 enum class SpecialRole : uint8_t { None, End, Begin, Think, Turn, Other };
 

@@ -61,10 +61,10 @@ AnswerPanel::AnswerPanel(QWidget* parent)
     connect(jump_, &QPushButton::clicked, this, [this] {
         if (rollout_ && rollout_->answer) Q_EMIT jumpWanted(rollout_->answer->first);
     });
-    show({}, {});
+    show_rollout({}, {});
 }
 
-void AnswerPanel::show(const TokenRolloutPtr& rollout, const QString& verifier) {
+void AnswerPanel::show_rollout(const TokenRolloutPtr& rollout, const QString& verifier) {
     rollout_ = rollout;
     jump_->setVisible(rollout_ != nullptr);
     jump_->setEnabled(rollout_ && rollout_->answer);

@@ -15,7 +15,7 @@ class AnswerPanel : public QScrollArea {
 public:
     explicit AnswerPanel(QWidget* parent = nullptr);
     /// `verifier`: the program that judged.
-    void show(const TokenRolloutPtr& rollout, const QString& verifier);
+    void show_rollout(const TokenRolloutPtr& rollout, const QString& verifier);
 
 Q_SIGNALS:
     void jumpWanted(size_t token);

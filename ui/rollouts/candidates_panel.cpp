@@ -107,7 +107,8 @@ CandidatesPanel::CandidatesPanel(QWidget* parent)
     fill();
 }
 
-void CandidatesPanel::show(const TokenRolloutPtr& rollout, std::optional<size_t> token, const QString& held) {
+void CandidatesPanel::show_token(const TokenRolloutPtr& rollout, std::optional<size_t> token,
+                                 const QString& held) {
     rollout_ = rollout;
     token_ = rollout && token && *token < rollout->size() ? token : std::nullopt;
     held_ = held;

@@ -18,7 +18,7 @@ public:
     explicit CandidatesPanel(QWidget* parent = nullptr);
 
     /// `pinned`: how the token is held ("pin 2"); empty: it follows cursor and mouse.
-    void show(const TokenRolloutPtr& rollout, std::optional<size_t> token, const QString& held);
+    void show_token(const TokenRolloutPtr& rollout, std::optional<size_t> token, const QString& held);
     void set_without_answer(bool without);
     CandidatesModel& model() { return model_; }
 

@@ -29,7 +29,7 @@ PinsPanel::PinsPanel(QWidget* parent) : QTableWidget(parent) {
     connect(this, &QTableWidget::cellClicked, this, [this](int row, int) { want(row); });
 }
 
-void PinsPanel::show(const TokenRolloutPtr& rollout, const std::vector<size_t>& pins) {
+void PinsPanel::show_pins(const TokenRolloutPtr& rollout, const std::vector<size_t>& pins) {
     pins_ = rollout ? pins : std::vector<size_t>();
     setRowCount(int(pins_.size()));
     for (size_t row = 0; row < pins_.size(); ++row) {

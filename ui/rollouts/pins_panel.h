@@ -12,7 +12,7 @@ class PinsPanel : public QTableWidget {
     Q_OBJECT
 public:
     explicit PinsPanel(QWidget* parent = nullptr);
-    void show(const TokenRolloutPtr& rollout, const std::vector<size_t>& pins);
+    void show_pins(const TokenRolloutPtr& rollout, const std::vector<size_t>& pins);
 
 Q_SIGNALS:
     void tokenWanted(size_t token);

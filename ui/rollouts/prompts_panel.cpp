@@ -86,24 +86,17 @@ PromptsPanel::PromptsPanel(QWidget* parent)
     column->addLayout(top);
     column->addWidget(checks_);
     column->addLayout(sides, 1);
-    show({});
+    show_rollout({});
 }
 
-void PromptsPanel::show(const TokenRolloutPtr& rollout) {
+void PromptsPanel::show_rollout(const TokenRolloutPtr& rollout) {
     rollout_ = rollout;
-    teacher_ = {};
-    comparison_ = {};
-    if (rollout_) {
-        const auto& ids = rollout_->record.teacher_prompt_ids;
-        teacher_ = token_texts(ids.empty() ? rollout_->prompt.ids : ids, rollout_->tokenizer.get());
-        comparison_ = compare_prompts(rollout_->prompt, teacher_, rollout_->record.gold);
-    }
     fill();
 }
 
-QString PromptsPanel::tokens(const TokenTexts& texts, TokenRange range, bool hidden) const {
+QString PromptsPanel::tokens(const TokenTexts& texts, size_t begin, size_t end, bool hidden) const {
     QString html;
-    for (size_t token = range.first; token < range.second; ++token) {
+    for (size_t token = begin; token < end; ++token) {
         if (hidden) {
             html += QStringLiteral("▒▒ ");
         } else if (ids_->isChecked()) {
@@ -116,7 +109,7 @@ QString PromptsPanel::tokens(const TokenTexts& texts, TokenRange range, bool hid
 }
 
 QString PromptsPanel::side(bool of_student) const {
-    const TokenTexts& texts = of_student ? rollout_->prompt : teacher_;
+    const TokenTexts& texts = of_student ? rollout_->prompt : rollout_->teacher_prompt;
     const QColor mark = colour(of_student ? Role::Student : Role::Teacher, palette());
     QColor back = mark;
     const QColor base = palette().color(QPalette::Base);
@@ -124,9 +117,9 @@ QString PromptsPanel::side(bool of_student) const {
                             base.greenF() * 0.82f + back.greenF() * 0.18f,
                             base.blueF() * 0.82f + back.blueF() * 0.18f);
     QString html = "<div style='white-space:pre-wrap'>";
-    for (const PromptPart& part : comparison_.parts) {
-        const TokenRange range = of_student ? part.student : part.teacher;
-        const size_t size = range.second - range.first;
+    for (const PromptPart& part : rollout_->prompts.parts) {
+        const auto [begin, end] = of_student ? part.student : part.teacher;
+        const size_t size = end - begin;
         if (size == 0) continue;
         if (part.in != PromptPart::In::Both) {
             html += QStringLiteral("<span style='color:%1; font-weight:600'>+%2 </span>"
@@ -134,25 +127,26 @@ QString PromptsPanel::side(bool of_student) const {
                         .arg(mark.name())
                         .arg(size)
                         .arg(back.name()) +
-                    tokens(texts, range, hide_->isChecked()) + "</span>";
+                    tokens(texts, begin, end, hide_->isChecked()) + "</span>";
         } else if (size > fold_above && !unfold_->isChecked()) {
-            html += tokens(texts, {range.first, range.first + shown_of_fold}, false) +
+            html += tokens(texts, begin, begin + shown_of_fold, false) +
                     QStringLiteral("<span style='color:%1'> … %2 tokens that both have … </span>")
                         .arg(quiet_text(palette()).name())
                         .arg(size - 2 * shown_of_fold) +
-                    tokens(texts, {range.second - shown_of_fold, range.second}, false);
+                    tokens(texts, end - shown_of_fold, end, false);
         } else {
-            html += tokens(texts, range, false);
+            html += tokens(texts, begin, end, false);
         }
     }
     return html + "</div>";
 }
 
 void PromptsPanel::fill() {
-    headline_->setText(rollout_ ? comparison_.headline : QStringLiteral("No rollout is open."));
+    const PromptComparison comparison = rollout_ ? rollout_->prompts : PromptComparison();
+    headline_->setText(rollout_ ? comparison.headline : QStringLiteral("No rollout is open."));
     headline_->setToolTip(headline_->text());
     QStringList checks;
-    for (const PromptCheck& check : comparison_.checks) {
+    for (const PromptCheck& check : comparison.checks) {
         checks << QStringLiteral("<span style='color:%1'>%2</span> %3")
                       .arg(colour(check.good ? Role::Go : Role::Stop, palette()).name(),
                            check.good ? QStringLiteral("✓") : QStringLiteral("✗"),
@@ -160,7 +154,7 @@ void PromptsPanel::fill() {
     }
     checks_->setText(checks.join(" &nbsp; "));
     checks_->setVisible(!checks.isEmpty());
-    const bool alike = comparison_.checks.empty();
+    const bool alike = comparison.checks.empty();
     teacher_side_->setVisible(!alike);
     hide_->setVisible(!alike);
     student_side_->setHtml(rollout_ ? side(true) : QString());

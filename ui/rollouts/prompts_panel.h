@@ -2,7 +2,7 @@
 // Both models' prompts as they were sent, side by side; what one has and the other has not is marked.
 #pragma once
 
-#include "ui/models/token_prompts.h"
+#include "ui/models/token_rollout.h"
 
 #include <QCheckBox>
 #include <QLabel>
@@ -15,8 +15,7 @@ class PromptsPanel : public QWidget {
     Q_OBJECT
 public:
     explicit PromptsPanel(QWidget* parent = nullptr);
-    void show(const TokenRolloutPtr& rollout);
-    const PromptComparison& comparison() const { return comparison_; }
+    void show_rollout(const TokenRolloutPtr& rollout);
 
 protected:
     void changeEvent(QEvent* event) override;
@@ -24,11 +23,9 @@ protected:
 private:
     void fill();
     QString side(bool of_student) const;
-    QString tokens(const TokenTexts& texts, TokenRange range, bool hidden) const;
+    QString tokens(const TokenTexts& texts, size_t begin, size_t end, bool hidden) const;
 
     TokenRolloutPtr rollout_;
-    TokenTexts teacher_;
-    PromptComparison comparison_;
     QLabel *headline_, *checks_;
     QCheckBox *ids_, *hide_, *unfold_;
     QTextBrowser *student_side_, *teacher_side_;

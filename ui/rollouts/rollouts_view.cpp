@@ -72,10 +72,11 @@ void RolloutsView::show_rollout(TokenRolloutPtr rollout) {
                           run() ? "No rollout is open: choose one in the list." : "No run is open.");
     bar_->show_rollout(rollout_, run() ? setting_number(run(), "rollout.samples_per_prompt") : 0,
                        run() ? run()->vocabulary().fault : QString());
-    answer_->show(rollout_, run() ? QString::fromStdString(run()->status().summary.program) : QString());
-    prompts_->show(rollout_);
+    answer_->show_rollout(rollout_,
+                          run() ? QString::fromStdString(run()->status().summary.program) : QString());
+    prompts_->show_rollout(rollout_);
     table_model_->show(rollout_);
-    pins_->show(rollout_, tokens_->pins());
+    pins_->show_pins(rollout_, tokens_->pins());
     recolour();
     rank();
     search(bar_->search_text());
@@ -86,7 +87,7 @@ void RolloutsView::show_rollout(TokenRolloutPtr rollout) {
 
 void RolloutsView::recolour() {
     values_ = rollout_ ? token_values(rollout_->record.tokens, choice_) : std::vector<float>();
-    bar_->legend().show(choice_, values_);
+    bar_->legend().show_values(choice_, values_);
     tokens_->set_colours(choice_, values_, bar_->legend().scale());
     update_minimap();
 }
@@ -141,8 +142,8 @@ void RolloutsView::update_token() {
     // A pinned token at the cursor holds the table; else the mouse may look at others.
     const bool held = pin != pins.end();
     const auto token = held ? cursor_token : tokens_->hovered() ? tokens_->hovered() : cursor_token;
-    candidates_->show(rollout_, token,
-                      held ? QStringLiteral("pin %1").arg(pin - pins.begin() + 1) : QString());
+    candidates_->show_token(rollout_, token,
+                            held ? QStringLiteral("pin %1").arg(pin - pins.begin() + 1) : QString());
     update_position();
 }
 

@@ -162,7 +162,7 @@ void RolloutsView::connect_parts() {
     connect(tokens_, &TokenView::cursorMoved, this, &RolloutsView::update_token);
     connect(tokens_, &TokenView::hoverChanged, this, &RolloutsView::update_token);
     connect(tokens_, &TokenView::pinsChanged, this, [this] {
-        pins_->show(rollout_, tokens_->pins());
+        pins_->show_pins(rollout_, tokens_->pins());
         tabs_->setTabText(Pins, tokens_->pins().empty()
                                     ? QStringLiteral("Pins")
                                     : QStringLiteral("Pins %1").arg(tokens_->pins().size()));

@@ -45,7 +45,7 @@ TokenLegend::TokenLegend(QWidget* parent)
     });
 }
 
-void TokenLegend::show(const ColourChoice& choice, const std::vector<float>& values) {
+void TokenLegend::show_values(const ColourChoice& choice, const std::vector<float>& values) {
     // An own end is of one mode's unit.
     if (choice != choice_ && kind_->currentIndex() == Own) kind_->setCurrentIndex(Fixed);
     choice_ = choice;
@@ -62,7 +62,7 @@ void TokenLegend::update_scale() {
     ramp_->setVisible(!none && missing.isEmpty());
     kind_->setEnabled(!none && missing.isEmpty());
     const Histogram histogram = histogram_of(values_, choice_, scale_);
-    ramp_->show(choice_, histogram, scale_);
+    ramp_->show_histogram(choice_, histogram, scale_);
     QString text;
     if (none) {
         text = QStringLiteral("no colours (1 to 6 choose)");

@@ -21,7 +21,7 @@ public:
     explicit TokenLegend(QWidget* parent = nullptr);
 
     /// The values of the rollout at hand in this mode.
-    void show(const ColourChoice& choice, const std::vector<float>& values);
+    void show_values(const ColourChoice& choice, const std::vector<float>& values);
     /// The end of the scale that is chosen.
     double scale() const { return scale_; }
 

@@ -15,7 +15,7 @@ TokenRamp::TokenRamp(QWidget* parent) : QWidget(parent) {
 
 QSize TokenRamp::sizeHint() const { return {200, 22 + fontMetrics().height()}; }
 
-void TokenRamp::show(const ColourChoice& choice, const Histogram& histogram, double scale) {
+void TokenRamp::show_histogram(const ColourChoice& choice, const Histogram& histogram, double scale) {
     choice_ = choice;
     histogram_ = histogram;
     scale_ = scale;

@@ -12,7 +12,7 @@ class TokenRamp : public QWidget {
     Q_OBJECT
 public:
     explicit TokenRamp(QWidget* parent = nullptr);
-    void show(const ColourChoice& choice, const Histogram& histogram, double scale);
+    void show_histogram(const ColourChoice& choice, const Histogram& histogram, double scale);
     QSize sizeHint() const override;
 
 protected:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/rollouts/token_view.h"
 
+#include "ui/rollouts/token_accessible.h"
 #include "ui/rollouts/token_colours.h"
 
 #include <QCoreApplication>
@@ -30,6 +31,7 @@ std::shared_ptr<const TokenPages> pages_of(const TokenRollout& rollout, const QF
 } // namespace
 
 TokenView::TokenView(QWidget* parent) : QAbstractScrollArea(parent) {
+    TokenAccessible::install();
     setFocusPolicy(Qt::StrongFocus);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
     setVerticalScrollBarPolicy(Qt::ScrollBarAlwaysOn);
@@ -294,6 +296,12 @@ void TokenView::describe() {
         }
     }
     setAccessibleDescription(text);
+    if (QAccessible::isActive() && hasFocus() && scene_.cursor) {
+        QAccessibleTextCursorEvent moved(this, 0);
+        if (auto* accessible = QAccessible::queryAccessibleInterface(this))
+            moved.setCursorPosition(accessible->textInterface()->cursorPosition());
+        QAccessible::updateAccessibility(&moved);
+    }
 }
 
 void TokenView::paintEvent(QPaintEvent*) {

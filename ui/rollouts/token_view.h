@@ -45,6 +45,8 @@ public:
     void scroll_to(size_t token);
     /// Where the first piece of a token is, in the viewport.
     QRect rect_of(size_t token) const;
+    /// The token at a place in the viewport; none beside them.
+    std::optional<size_t> token_under(const QPoint& position) const { return token_at(position, false); }
     /// What the palette and the mode paint under a token; invalid: nothing.
     QColor fill_of(size_t token) const;
 
