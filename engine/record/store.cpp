@@ -290,4 +290,60 @@ Result<void> RunStore::set_pinned(const std::filesystem::path& run, int64_t roll
     }
 }
 
+Result<void> RunStore::change_checkpoint(const std::filesystem::path& run, int64_t step,
+                                         const std::function<void(CheckpointRecord&)>& change,
+                                         const std::string& said) {
+    const std::filesystem::path file = store_file(run);
+    try {
+        Connection connection(file, pin_busy_milliseconds);
+        if (auto known = check_schema(connection.database, file); !known) return known.error();
+        return connection.in_transaction([&]() -> Result<void> {
+            SQLite::Statement read(connection.database,
+                                   "SELECT kept_because, removed FROM checkpoint WHERE step = ?");
+            read.bind(1, step);
+            if (!read.executeStep())
+                return Error{"no such checkpoint", file.string() + ", step " + std::to_string(step)};
+            CheckpointRecord checkpoint;
+            checkpoint.kept_because = read.getColumn(0).getString();
+            checkpoint.removed = read.getColumn(1).getInt() != 0;
+            change(checkpoint);
+            read.reset();
+            SQLite::Statement write(connection.database,
+                                    "UPDATE checkpoint SET kept_because = ?, removed = ? WHERE step = ?");
+            write.bind(1, checkpoint.kept_because);
+            write.bind(2, int(checkpoint.removed));
+            write.bind(3, step);
+            write.exec();
+            SQLite::Statement event(connection.database, "INSERT INTO event(time, session, step, kind, text) "
+                                                         "SELECT ?, session, ?, 'checkpoint', ? FROM run");
+            event.bind(1, unix_time());
+            event.bind(2, step);
+            event.bind(3, said);
+            event.exec();
+            return {};
+        });
+    } catch (const SQLite::Exception& exception) {
+        return sqlite_error(exception, file);
+    }
+}
+
+Result<void> RunStore::set_checkpoint_pinned(const std::filesystem::path& run, int64_t step, bool pinned) {
+    return change_checkpoint(
+        run, step,
+        [&](CheckpointRecord& checkpoint) {
+            checkpoint.kept_because = with_reason(checkpoint.kept_because, "pinned", pinned);
+        },
+        "checkpoint " + std::to_string(step) + (pinned ? " pinned" : " no longer pinned"));
+}
+
+Result<void> RunStore::set_checkpoint_removed(const std::filesystem::path& run, int64_t step) {
+    return change_checkpoint(
+        run, step,
+        [](CheckpointRecord& checkpoint) {
+            checkpoint.removed = true;
+            checkpoint.kept_because.clear();
+        },
+        "checkpoint " + std::to_string(step) + " removed by hand");
+}
+
 } // namespace stillroom::record

@@ -7,6 +7,7 @@
 #include "record/sink.h"
 
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -52,11 +53,20 @@ public:
     /// to 2 s.
     static Result<void> set_pinned(const std::filesystem::path& run, int64_t rollout, bool pinned);
 
+    /// Marks a checkpoint as pinned, or no longer; as removed by hand, with an event. As set_pinned, over a
+    /// connection of their own.
+    static Result<void> set_checkpoint_pinned(const std::filesystem::path& run, int64_t step, bool pinned);
+    static Result<void> set_checkpoint_removed(const std::filesystem::path& run, int64_t step);
+
     const std::filesystem::path& file() const;
 
 private:
     struct Connection;
     explicit RunStore(std::unique_ptr<Connection> connection);
+    /// Changes the line of one checkpoint (what keeps it, whether it is removed); an event says so.
+    static Result<void> change_checkpoint(const std::filesystem::path& run, int64_t step,
+                                          const std::function<void(CheckpointRecord&)>& change,
+                                          const std::string& said);
     std::unique_ptr<Connection> connection_;
 };
 
