@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/device.h"
 
+#include <ATen/Context.h>
 #include <ATen/DeviceAccelerator.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -13,9 +14,17 @@ c10::DeviceIndex index_of(torch::Device device) {
 }
 } // namespace
 
+void prepare(torch::Device device) {
+    if (!device.is_cuda()) return;
+    // Before the first tensor is on it the allocator knows no device.
+    at::globalContext().lazyInitDevice(device.type());
+    at::globalContext().setAllowBF16ReductionCuBLAS(/*allow_reduced_precision=*/false);
+}
+
 DeviceMemory device_memory(torch::Device device) {
     DeviceMemory memory;
     if (device.is_cuda()) {
+        prepare(device);
         const auto [free, total] = at::accelerator::getMemoryInfo(index_of(device));
         const auto stats = at::accelerator::getDeviceStats(index_of(device));
         memory.free = int64_t(free);

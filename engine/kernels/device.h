@@ -13,6 +13,10 @@ struct DeviceMemory {
     int64_t reserved_peak = 0;
 };
 
+/// Makes a device ready for use: matrix products of bf16 are summed in fp32 throughout, also where cuBLAS
+/// divides a sum. Cheap when repeated.
+void prepare(torch::Device device);
+
 /// On a CPU: the machine's memory and this process's peak resident size.
 DeviceMemory device_memory(torch::Device device);
 void reset_memory_peaks(torch::Device device);

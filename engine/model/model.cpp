@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "model/model.h"
 
+#include "kernels/device.h"
+
 #include <algorithm>
 #include <charconv>
 
@@ -46,6 +48,7 @@ Result<torch::Device> device_of(const std::string& name) {
 Result<LoadOptions> load_options(const std::string& device, const std::string& dtype) {
     const auto found = device_of(device);
     if (!found) return found.error();
+    kernels::prepare(*found);
     LoadOptions options{*found, found->is_cuda() ? torch::kBFloat16 : torch::kFloat32};
     if (dtype == "fp32") {
         options.dtype = torch::kFloat32;

@@ -235,14 +235,19 @@ Outcome check_micro_batches(train::Trainer& trainer, const Drawn& batch) {
     return fail(evidence + "; at most " + number_text(allowed, 2) + " is expected");
 }
 
-Outcome check_sampler(const Drawn& batch, const std::vector<record::TokenRecord>& tokens) {
+Outcome check_sampler(const Drawn& batch, const std::vector<record::TokenRecord>& tokens, bool rounded) {
     Gap gap;
     for (size_t b = 0; b < tokens.size(); ++b)
         gap.add(batch.sequences[b].rollout.logprobs, tokens[b].student_logprob);
     const std::string evidence = "abs difference of log p: mean " + number_text(gap.mean(), 2) +
                                  ", largest " + number_text(gap.most, 2) + " nats over " +
                                  counted(gap.count, "token");
-    if (!(gap.mean() < 0.02)) return fail(evidence + "; a mean below 0.02 is expected");
+    constexpr double expected = 0.02, most_of_bf16 = 0.1;
+    if (rounded && gap.mean() >= expected && gap.mean() < most_of_bf16) {
+        return warn(evidence + "; a mean below 0.02 is expected, more can be the rounding of bf16",
+                    {{"compute in fp32", "student.dtype", "fp32"}});
+    }
+    if (!(gap.mean() < expected)) return fail(evidence + "; a mean below 0.02 is expected");
     if (gap.most > 1) return warn(evidence + "; none above 1 is expected");
     return pass(evidence);
 }
@@ -280,7 +285,9 @@ std::vector<Finding> launch_checks(train::Trainer& trainer, int64_t count, const
     look("PF13", "Micro-batches", "a step must not depend on how memory cuts it", false,
          [&] { return check_micro_batches(trainer, *batch); });
     look("PF14", "Sampler = trainer", "where the two compute different models the samples are off-policy",
-         true, [&] { return check_sampler(*batch, in_place->tokens); });
+         true, [&] {
+             return check_sampler(*batch, in_place->tokens, trainer.student().dtype() == torch::kBFloat16);
+         });
     trainer.gradients().flat.zero_();
     return findings;
 }

@@ -217,11 +217,16 @@ TEST(LaunchChecks, a_sampler_of_other_weights_fails) {
         }).value();
     auto batch = drawn(*trainer, {}, {}).value();
     const auto tokens = evaluated(*trainer, batch).value().tokens;
-    EXPECT_EQ(check_sampler(batch, tokens).verdict, Verdict::Pass);
+    EXPECT_EQ(check_sampler(batch, tokens, false).verdict, Verdict::Pass);
     for (auto& sequence : batch.sequences) {
         for (float& logprob : sequence.rollout.logprobs) logprob -= 0.03f;
     }
-    EXPECT_EQ(check_sampler(batch, tokens).verdict, Verdict::Fail);
+    EXPECT_EQ(check_sampler(batch, tokens, false).verdict, Verdict::Fail);
+    EXPECT_EQ(check_sampler(batch, tokens, true).verdict, Verdict::Warn);
+    for (auto& sequence : batch.sequences) {
+        for (float& logprob : sequence.rollout.logprobs) logprob -= 0.08f;
+    }
+    EXPECT_EQ(check_sampler(batch, tokens, true).verdict, Verdict::Fail);
 }
 
 TEST(LaunchChecks, every_session_of_a_run_keeps_its_findings) {
