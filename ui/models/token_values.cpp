@@ -63,8 +63,7 @@ QString name_of(const ColourChoice& choice) {
     case ColourMode::Kl:
         return QStringLiteral("Reverse KL");
     case ColourMode::Gap:
-        return choice.without_answer ? QStringLiteral("Gap to teacher without answer")
-                                     : QStringLiteral("Gap");
+        return choice.without_answer ? QStringLiteral("Gap to T°") : QStringLiteral("Gap");
     case ColourMode::Gain:
         return QStringLiteral("Gain");
     case ColourMode::Entropy:

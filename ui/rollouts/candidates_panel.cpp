@@ -175,7 +175,7 @@ void CandidatesPanel::fill() {
                          : QStringLiteral("  <span style='color:%1'>T° %2</span>").arg(w, nats_text(plain))));
     text += row(without_answer_ ? "gap to T°" : "gap",
                 nats_text(student - (without_answer_ ? plain : teacher)) +
-                    (std::isnan(plain) ? QString() : "   gain " + nats_text(teacher - plain)));
+                    (std::isnan(plain) ? QString() : ", gain " + nats_text(teacher - plain)));
     text += row("entropy",
                 QStringLiteral("<span style='color:%1'>S %2</span>  <span style='color:%3'>T %4</span>")
                     .arg(s, nats_text(of(tokens.student_entropy)), e, nats_text(of(tokens.teacher_entropy))));

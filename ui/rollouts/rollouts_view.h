@@ -113,8 +113,9 @@ private:
     SearchResult found_;
     std::optional<size_t> hit_;
     bool following_ = false;
-    bool sized_ = false; // by a hand on a splitter; until then sizes follow the width
-    int64_t seen_ = 0;   // rollouts recorded when the list was last read
+    bool decided_ = false; // whether to follow: by a person, or because the run is live
+    bool sized_ = false;   // by a hand on a splitter; until then sizes follow the width
+    int64_t seen_ = 0;     // rollouts recorded when the list was last read
 };
 
 } // namespace stillroom::ui

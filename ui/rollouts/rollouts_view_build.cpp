@@ -153,7 +153,11 @@ void RolloutsView::connect_parts() {
     connect(list_, &RolloutsList::stepsDropped, this, [this] { cursor().select(std::nullopt); });
     connect(list_, &RolloutsList::filterChanged, this, &RolloutsView::update_actions);
     connect(list_, &RolloutsList::reloaded, this, [this] {
-        if (!rollout_ && !wanted_ && list_->model().rowCount() > 0) list_->move(0);
+        if (!rollout_ && !wanted_ && list_->model().rowCount() > 0) {
+            const int64_t first = list_->model().rollout(0).id;
+            list_->set_current(first);
+            open(first);
+        }
         update_actions();
     });
     connect(live_, &QPushButton::clicked, this, [this] { set_following(!following_); });

@@ -22,7 +22,7 @@ namespace stillroom::ui {
 namespace {
 
 constexpr int wide_list = 300, wide_candidates = 300; // ui.md 2.1 (b), at 1280 px
-constexpr int narrow_view = 1000, narrow_list = 214, narrow_candidates = 224;
+constexpr int narrow_view = 1000, narrow_list = 206, narrow_candidates = 242;
 
 QString grouped(int64_t number) { return QLocale(QLocale::English).toString(qlonglong(number)); }
 
@@ -49,7 +49,7 @@ void RolloutsView::show_run(RunSource* source) {
     wanted_.reset();
     show_rollout({});
     seen_ = source ? source->status().summary.rollouts : 0;
-    following_ = source && is_live();
+    following_ = decided_ = source && is_live();
     list_->show_run(source);
     if (source) {
         connect(source, &RunSource::rolloutsChanged, this, &RolloutsView::take_rollouts);
@@ -121,6 +121,7 @@ void RolloutsView::set_following(bool following) {
 
 /// A person did something here: what is shown must stand still.
 void RolloutsView::touch() {
+    decided_ = true;
     if (!following_) return;
     following_ = false;
     update_live();
@@ -131,6 +132,11 @@ void RolloutsView::update_live() {
     const int64_t newer = run() ? run()->status().summary.rollouts - seen_ : 0;
     const bool live = is_live();
     if (!live && following_) following_ = false;
+    // Whether another process drives the run is known only after the first look at its record.
+    if (!decided_ && run() && run()->status().summary.session > 0) {
+        decided_ = true;
+        if (live) set_following(true);
+    }
     live_->setVisible(live || newer > 0);
     if (following_) {
         live_->setText(QStringLiteral("LIVE  step %1   [Freeze F]").arg(run()->status().summary.step));
@@ -257,6 +263,12 @@ void RolloutsView::update_actions() {
                             : run()                       ? QStringLiteral("the list is empty")
                                                           : no_run;
     for (const char* name : {"act.roll.next", "act.roll.prev"}) actions().allow(name, no_rows);
+    for (QAction* action : actions().all()) {
+        const QString name = action->objectName();
+        if (name.startsWith("act.roll.color") || name.startsWith("act.roll.rank") ||
+            name == "act.roll.nextRank")
+            actions().allow(name, no_rollout);
+    }
     for (const char* name : {"act.roll.nextStep", "act.roll.prevStep", "act.roll.nextWorst",
                              "act.roll.prevWorst", "act.roll.pin"})
         actions().allow(name, no_rollout);

@@ -81,7 +81,7 @@ private:
         if (scene_.hatched) p_.fillRect(area, QBrush(palette_.color(QPalette::Mid), Qt::BDiagPattern));
         if (marks & TokenScene::Clipped) {
             QColor line = text_on(fill_of(run.token));
-            line.setAlphaF(0.45f);
+            line.setAlphaF(0.28f);
             p_.fillRect(area, QBrush(line, Qt::FDiagPattern));
         }
         // Where a token begins.
