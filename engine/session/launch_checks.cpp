@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace stillroom::session {
 
@@ -262,17 +263,22 @@ std::vector<Finding> launch_checks(train::Trainer& trainer, int64_t count, const
     Result<Drawn> batch = Error{};
     Result<train::Trainer::Evaluated> in_place = Error{};
     std::vector<Finding> findings;
+    bool made = false;
     const auto look = [&](const char* id, const char* title, const char* why, bool needs_teacher,
                           const std::function<Outcome()>& check) {
         auto finding = found(id, title, why, [&]() -> Outcome {
             if (needs_teacher && !teaches) return skip("sft asks no teacher and samples nothing");
-            if (findings.empty()) {
+            if (!std::exchange(made, true)) {
                 batch = drawn(trainer, draw, go_on);
                 in_place = batch ? evaluated(trainer, *batch) : batch.error();
                 if (!in_place && (!go_on || go_on())) return fail(in_place.error());
+                if (in_place && in_place->nonfinite_rows > 0) {
+                    return fail(std::to_string(in_place->nonfinite_rows) + " of " +
+                                counted(batch->rows.n_global, "row") + " are not finite");
+                }
             }
             if (go_on && !go_on()) return skip("cancelled");
-            if (!in_place) return skip("see PF09");
+            if (!in_place) return skip("no answers to look at");
             return check();
         });
         findings.push_back(std::move(finding));

@@ -29,8 +29,20 @@ std::string tokens_text(const text::Tokenizer& tokenizer, std::span<const text::
     return texts.empty() ? "nothing" : join(texts, " ");
 }
 
+// One fault is said once: PF03 names files that are missing or wrong, PF04 a tokenizer.
+std::optional<Outcome> missing_files(const Subject& subject) {
+    for (const ModelFiles* model : {&subject.models.student, &subject.models.scorer()}) {
+        if (model->config_fault) return skip("the " + model->role + " cannot be read: see PF03");
+    }
+    return std::nullopt;
+}
+
 // Why the prompts of the run cannot be looked at, if so.
 std::optional<Outcome> not_ready(const Subject& subject) {
+    if (auto outcome = missing_files(subject)) return outcome;
+    for (const ModelFiles* model : {&subject.models.student, &subject.models.scorer()}) {
+        if (model->tokenizer_fault) return skip("no tokenizer of the " + model->role + ": see PF04");
+    }
     if (!subject.prompts) return fail(subject.prompts.error());
     if (!subject.examples) return fail(subject.examples.error());
     return std::nullopt;
@@ -117,10 +129,10 @@ std::vector<std::string> probe_texts() {
 }
 
 Outcome check_tokenizers(const Subject& subject) {
+    if (auto outcome = missing_files(subject)) return *outcome;
     const ModelFiles &student = subject.models.student, &scorer = subject.models.scorer();
     for (const ModelFiles* model : {&student, &scorer}) {
         if (model->tokenizer_fault) return fail(*model->tokenizer_fault);
-        if (model->config_fault) return fail(*model->config_fault);
     }
     const text::Tokenizer &own = *student.tokenizer, &other = *scorer.tokenizer;
     const auto common = teacher::common_vocabulary(own, student.config->vocab, other, scorer.config->vocab);
@@ -148,8 +160,8 @@ Outcome check_tokenizers(const Subject& subject) {
 
 Outcome check_special_tokens(const Subject& subject) {
     const ModelFiles& student = subject.models.student;
-    if (student.config_fault) return fail(*student.config_fault);
-    if (student.tokenizer_fault) return fail(*student.tokenizer_fault);
+    if (auto outcome = missing_files(subject)) return *outcome;
+    if (student.tokenizer_fault) return skip("the student has no tokenizer: see PF04");
     const text::Tokenizer& tokenizer = *student.tokenizer;
     const std::set<int64_t> ends(student.eos_ids.begin(), student.eos_ids.end());
     if (ends.empty())

@@ -253,6 +253,11 @@ Result<MemoryForecast> memory_forecast(const PreflightRequest& request) try {
 }
 
 Outcome check_memory(const Subject& subject) {
+    for (const ModelFiles* model :
+         {&subject.models.student, subject.models.teacher ? &*subject.models.teacher : nullptr,
+          subject.models.base ? &*subject.models.base : nullptr}) {
+        if (model && model->config_fault) return skip("the " + model->role + " cannot be read: see PF03");
+    }
     const auto forecast = memory_forecast(subject.request);
     if (!forecast) return fail(forecast.error());
     const auto& rollout = subject.recipe.rollout;

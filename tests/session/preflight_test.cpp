@@ -229,6 +229,18 @@ TEST(LaunchChecks, a_sampler_of_other_weights_fails) {
     EXPECT_EQ(check_sampler(batch, tokens, true).verdict, Verdict::Fail);
 }
 
+TEST(LaunchChecks, without_a_teacher_only_the_micro_batches_are_compared) {
+    const auto trainer = train::Trainer::create(test::small_recipe("sample-make-student"), "cpu", "fp32",
+                                                [](const std::string&) {})
+                             .value();
+    std::map<std::string, Verdict> verdicts;
+    for (const auto& finding : launch_checks(*trainer, 4, {})) verdicts[finding.id] = finding.verdict;
+    EXPECT_EQ(verdicts, (std::map<std::string, Verdict>{{"PF09", Verdict::Skip},
+                                                        {"PF10", Verdict::Skip},
+                                                        {"PF13", Verdict::Pass},
+                                                        {"PF14", Verdict::Skip}}));
+}
+
 TEST(LaunchChecks, every_session_of_a_run_keeps_its_findings) {
     const test::TemporaryFolder folder;
     ASSERT_TRUE(test::run(test::small_recipe("sample-opsd"), folder / "run").result);
