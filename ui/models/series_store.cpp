@@ -2,6 +2,8 @@
 #include "ui/models/series_store.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace stillroom::ui {
 
@@ -83,6 +85,31 @@ int64_t SeriesStore::step_at(double x, XAxis axis) const {
         std::upper_bound(clocks_.begin(), clocks_.end(), x,
                          [&](double wanted, const Clock& clock) { return wanted < on(clock, axis); });
     return after == clocks_.begin() ? clocks_.front().step : std::prev(after)->step;
+}
+
+int64_t SeriesStore::first_step_from(double x, XAxis axis, bool after) const {
+    constexpr double limit = 9e18; // what an int64_t holds
+    if (axis == XAxis::Step)
+        return int64_t(std::clamp(after ? std::floor(x) + 1 : std::ceil(x), -limit, limit));
+    if (after ? x < 0 : x <= 0) return std::numeric_limits<int64_t>::min();
+    const auto found = std::partition_point(clocks_.begin(), clocks_.end(), [&](const Clock& clock) {
+        return after ? on(clock, axis) <= x : on(clock, axis) < x;
+    });
+    return found == clocks_.end() ? std::numeric_limits<int64_t>::max() : found->step;
+}
+
+std::vector<std::pair<double, double>> SeriesStore::pauses(XAxis axis) const {
+    std::vector<std::pair<double, double>> pauses;
+    if (axis != XAxis::WallTime) return pauses;
+    constexpr double worth_showing = 1; // seconds
+    Clock before;
+    for (const Clock& clock : clocks_) {
+        const double still = (clock.wall - before.wall) - (clock.active - before.active);
+        // A run pauses at the end of a step.
+        if (still >= worth_showing) pauses.emplace_back(before.wall, before.wall + still);
+        before = clock;
+    }
+    return pauses;
 }
 
 } // namespace stillroom::ui

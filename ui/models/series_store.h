@@ -37,6 +37,10 @@ public:
     double x_of(int64_t step, XAxis axis) const;
     /// The last step at or before `x` on an axis; the first step where all are later; -1 without any.
     int64_t step_at(double x, XAxis axis) const;
+    /// The first step whose place on an axis is at or after `x` (`after`: after it).
+    int64_t first_step_from(double x, XAxis axis, bool after = false) const;
+    /// Stretches of an axis in which the run stood still for a second or more: nowhere but on wall time.
+    std::vector<std::pair<double, double>> pauses(XAxis axis) const;
 
     /// Grows with every change.
     int64_t revision() const { return revision_; }

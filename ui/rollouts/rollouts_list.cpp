@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/rollouts/rollouts_list.h"
 
+#include "ui/models/chart_numbers.h"
 #include "ui/window/theme.h"
 
 #include <QHBoxLayout>
@@ -308,10 +309,8 @@ void RolloutsList::update_footer() {
     footer_->setToolTip("more rows are read as the list is scrolled");
     if (run_) {
         const auto& summary = run_->status().summary;
-        top16_->setText(
-            QStringLiteral("top-16 kept for %1; record %2")
-                .arg(grouped(summary.top16),
-                     QLocale::c().formattedDataSize(summary.rollout_bytes, 1, QLocale::DataSizeSIFormat)));
+        top16_->setText(QStringLiteral("top-16 kept for %1; record %2")
+                            .arg(grouped(summary.top16), bytes_text(double(summary.rollout_bytes))));
         top16_->setToolTip(top16_->text());
     } else {
         top16_->clear();

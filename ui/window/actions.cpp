@@ -85,7 +85,7 @@ constexpr Entry table[] = {
     {Choice, "act.chart.xTokens", "  &Tokens"},
     {Plain, "act.chart.logY", "&Logarithmic Y", "Y", true},
     {Toggle, "act.chart.logAll", "All Charts Lo&garithmic"},
-    {Plain, "act.chart.smooth", "&Smoothing…", "S", true},
+    {Plain, "act.chart.smooth", "&Smoothing On or Off", "S", true},
     {Toggle, "act.chart.raw", "Show &Raw Values", "R", true},
     {Plain, "act.chart.table", "Show as &Table", "T", true},
     {Toggle, "act.chart.follow", "&Follow Newest Step", "F", true},

@@ -96,6 +96,7 @@ void MainWindow::build_views() {
     for (View* view : std::initializer_list<View*>{run_view, rollouts_view}) {
         views_->addWidget(view);
         connect(view, &View::rolloutsWanted, this, [this] { show_view(1); });
+        connect(view, &View::said, this, &MainWindow::say);
     }
     tabs_->setObjectName("tabs.views");
     tabs_->setAccessibleName("Views");

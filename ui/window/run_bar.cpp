@@ -3,6 +3,7 @@
 
 #include "ui/window/theme.h"
 
+#include <QApplication>
 #include <QDateTime>
 #include <QHBoxLayout>
 #include <QLocale>
@@ -113,7 +114,7 @@ RunBar::RunBar(Actions& actions, QWidget* parent)
 }
 
 void RunBar::paint_icons(Actions& actions) {
-    const QColor text = palette().color(QPalette::ButtonText);
+    const QColor text = QApplication::palette().color(QPalette::ButtonText); // this bar's own follows later
     const bool paused = actions["act.run.pause"].text().contains("Resume");
     for (const auto& [name, shape] : std::initializer_list<std::pair<const char*, const char*>>{
              {"act.file.new", "new"},

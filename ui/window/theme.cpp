@@ -200,17 +200,20 @@ StateLook look_of(const RunStatus& status, const QPalette& palette) {
 }
 
 QIcon icon(const QString& name, const QColor& colour) {
+    const QColor selected = QApplication::palette().color(QPalette::HighlightedText);
     QIcon made;
-    for (const int size : {16, 32, 48}) {
-        QPixmap pixmap(size, size);
-        pixmap.fill(Qt::transparent);
-        QPainter painter(&pixmap);
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.scale(size / 16.0, size / 16.0);
-        painter.setPen(QPen(colour, 1.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
-        paint(painter, name);
-        painter.end();
-        made.addPixmap(pixmap);
+    for (const auto& [mode, pen] : {std::pair(QIcon::Normal, colour), std::pair(QIcon::Selected, selected)}) {
+        for (const int size : {16, 32, 48}) {
+            QPixmap pixmap(size, size);
+            pixmap.fill(Qt::transparent);
+            QPainter painter(&pixmap);
+            painter.setRenderHint(QPainter::Antialiasing);
+            painter.scale(size / 16.0, size / 16.0);
+            painter.setPen(QPen(pen, 1.4, Qt::SolidLine, Qt::RoundCap, Qt::RoundJoin));
+            paint(painter, name);
+            painter.end();
+            made.addPixmap(pixmap, mode);
+        }
     }
     return made;
 }

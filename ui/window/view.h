@@ -35,6 +35,8 @@ public:
 Q_SIGNALS:
     /// Show the rollouts of the cursor's selection, or of its step.
     void rolloutsWanted();
+    /// Something was done, or (`severe`) could not be.
+    void said(const QString& text, bool severe);
 
 protected:
     Actions& actions() const { return context_.actions; }
