@@ -8,7 +8,8 @@ ORDER = ["base", "formats", "text", "data", "maths", "stats", "record", "kernels
          "objective", "train", "eval", "session"]
 TORCH_FREE = set(ORDER[:ORDER.index("kernels")])
 # Of session/, what a program may include without LibTorch.
-PUBLIC_HEADERS = {"session/session.h", "session/state.h", "session/preflight.h", "session/export.h", "session/backend.h"}
+PUBLIC_HEADERS = {"session/session.h", "session/state.h", "session/preflight.h", "session/export.h", "session/backend.h",
+                  "session/checkpoints.h"}
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]', re.M)
 TORCH = re.compile(r"^(torch|ATen|c10)/")
 CHARTS_ONLY_IN = "ui/plot/plot_widget.cpp"

@@ -26,6 +26,8 @@ CheckpointFacts facts_of(const fs::path& run, const record::CheckpointRecord& re
     facts.on_disk = fs::exists(facts.folder / "stillroom.json", ignored);
     facts.pinned = fs::exists(facts.folder / "pinned", ignored);
     facts.saved = modified(facts.folder / "stillroom.json");
+    for (const auto& entry : fs::directory_iterator(facts.folder, ignored))
+        if (entry.path().extension() == ".safetensors") facts.weights_bytes += int64_t(entry.file_size(ignored));
     return facts;
 }
 
