@@ -6,6 +6,7 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QListWidget>
 #include <QTemporaryDir>
 #include <QTest>
 #include <cstdio>
@@ -80,7 +81,16 @@ int main(int argc, char** argv) {
             window.actions()["act.file.new"].trigger();
             wait_until_still(1200);
             if (auto* dialog = window.findChild<QWidget*>("dlg.launch")) {
-                good &= save(*dialog, name("launch"));
+                auto* pages = dialog->findChild<QListWidget*>("list.launch.pages");
+                for (int page = 0; page < pages->count(); ++page) {
+                    pages->setCurrentRow(page);
+                    wait_until_still(400);
+                    if (page == pages->count() - 1) {
+                        QTest::keyClick(dialog, Qt::Key_F6);
+                        wait_until_still(20000);
+                    }
+                    good &= save(*dialog, name(qPrintable(QString("launch%1").arg(page + 1))));
+                }
                 dialog->close();
             }
         }

@@ -188,6 +188,7 @@ private Q_SLOTS:
             const bool qts = name.startsWith("qt_") || widget->inherits("QHeaderView") ||
                              widget->inherits("QDockWidgetTitleButton") ||
                              widget->inherits("QTableCornerButton") ||
+                             widget->inherits("QComboBoxListView") ||
                              (widget->parentWidget() && (widget->parentWidget()->inherits("QTabBar") ||
                                                          widget->parentWidget()->inherits("QToolBar") ||
                                                          widget->parentWidget()->inherits("QLineEdit") ||

@@ -55,8 +55,9 @@ Result<formats::Recipe> with_text(const formats::Key& key, const formats::Recipe
             if (!line.trimmed().isEmpty()) list.push_back(line.trimmed().toStdString());
     }
     if (!fits)
-        return Error{"found " + stillroom::quoted(number.toStdString()) + ", expected " + formats::expected(key), "",
-                     ""};
+        return Error{"found " + stillroom::quoted(number.toStdString()) + ", expected " +
+                         formats::expected(key),
+                     "", ""};
     if (auto done = formats::check_value(key, changed, ""); !done) return done.error();
     return changed;
 }
