@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "kernels/device.h"
 
+#include "kernels/nvml.h"
+
 #include <ATen/Context.h>
 #include <ATen/DeviceAccelerator.h>
 #include <sys/resource.h>
@@ -12,6 +14,23 @@ namespace {
 c10::DeviceIndex index_of(torch::Device device) {
     return device.has_index() ? device.index() : c10::DeviceIndex(0);
 }
+
+struct Sheet {
+    const char* name;
+    double bf16, fp32, bandwidth; // Tflop/s dense, Tflop/s, GB/s
+};
+constexpr Sheet sheets[] = {
+    {"NVIDIA H200", 989.4, 66.9, 4800},
+    {"NVIDIA H100 80GB HBM3", 989.4, 66.9, 3350},
+    {"NVIDIA H100 PCIe", 756, 51.2, 2000},
+    {"NVIDIA A100-SXM4-80GB", 312, 19.5, 2039},
+    {"NVIDIA A100-SXM4-40GB", 312, 19.5, 1555},
+    {"NVIDIA A100 80GB PCIe", 312, 19.5, 1935},
+    {"NVIDIA A100-PCIE-40GB", 312, 19.5, 1555},
+    {"NVIDIA L40S", 362, 91.6, 864},
+    {"NVIDIA GeForce RTX 4090", 165.2, 82.6, 1008},
+    {"NVIDIA GeForce RTX 3090", 71, 35.6, 936},
+};
 } // namespace
 
 void prepare(torch::Device device) {
@@ -19,6 +38,23 @@ void prepare(torch::Device device) {
     // Before the first tensor is on it the allocator knows no device.
     at::globalContext().lazyInitDevice(device.type());
     at::globalContext().setAllowBF16ReductionCuBLAS(/*allow_reduced_precision=*/false);
+}
+
+std::string device_name(torch::Device device) {
+    if (!device.is_cuda()) return "CPU";
+    const int index = index_of(device);
+    const auto name = gpu_name(index);
+    return name ? *name : "CUDA device " + std::to_string(index);
+}
+
+std::optional<DevicePeaks> device_peaks(const std::string& name, torch::ScalarType type) {
+    if (type != torch::kBFloat16 && type != torch::kFloat32) return std::nullopt;
+    for (const Sheet& sheet : sheets) {
+        if (name == sheet.name)
+            return DevicePeaks{(type == torch::kBFloat16 ? sheet.bf16 : sheet.fp32) * 1e12,
+                               sheet.bandwidth * 1e9};
+    }
+    return std::nullopt;
 }
 
 DeviceMemory device_memory(torch::Device device) {

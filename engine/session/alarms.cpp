@@ -92,11 +92,18 @@ std::vector<Alarms::Finding> Alarms::findings(const record::StepRecord& step) {
             {"Clamp dominates", "warning",
              formatted("the clamp removes %.0f %% of the divergence, %.0f %% of tokens are clamped",
                        100 * removed, 100 * clipped)});
-    const double teacher_entropy = value("entropy_teacher");
-    if (teacher_entropy > 0.8 * vocabulary_log_)
+    const double teacher_entropy = value("entropy_teacher"),
+                 moved = std::abs(value("golden_nll_teacher") - golden_teacher_);
+    golden_teacher_ = value("golden_nll_teacher");
+    if (teacher_entropy > 0.8 * vocabulary_log_) {
         found.push_back(
             {"Uniform teacher", "severe",
              formatted("teacher entropy %.2f nats of at most %.2f", teacher_entropy, vocabulary_log_)});
+    } else if (moved > 0.05) {
+        found.push_back(
+            {"Uniform teacher", "severe",
+             formatted("the teacher's NLL of fixed texts moved by %.3f nats in a step (limit 0.05)", moved)});
+    }
     if (lasting("signal", step.step > 3 && value("gap_abs_mean") < 1e-3, 3))
         found.push_back(
             {"No learning signal", "info",

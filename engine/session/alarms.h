@@ -6,6 +6,7 @@
 #include "record/records.h"
 
 #include <deque>
+#include <limits>
 
 namespace stillroom::session {
 
@@ -30,9 +31,11 @@ private:
     bool lasting(const std::string& name, bool holds, int64_t steps);
 
     double vocabulary_log_;
-    std::map<std::string, Watched> watched_; // active ones, by name
-    std::map<std::string, int64_t> held_;    // steps in a row that a condition has held
-    std::map<std::string, double> at_start_; // means over steps 1 to 5, and their counts
+    double golden_teacher_ =
+        std::numeric_limits<double>::quiet_NaN(); // golden_nll_teacher of the step before
+    std::map<std::string, Watched> watched_;      // active ones, by name
+    std::map<std::string, int64_t> held_;         // steps in a row that a condition has held
+    std::map<std::string, double> at_start_;      // means over steps 1 to 5, and their counts
     std::map<std::string, int64_t> counted_;
     std::deque<double> grad_norms_, step_times_; // of the last 50 steps
 };

@@ -38,7 +38,7 @@ public:
     DeviceFacts device() const override {
         DeviceFacts facts;
         facts.gpu = torch::cuda::is_available();
-        facts.name = facts.gpu ? "CUDA device 0" : "CPU";
+        facts.name = kernels::device_name(torch::Device(facts.gpu ? torch::kCUDA : torch::kCPU));
         if (facts.gpu) {
             const auto memory = kernels::device_memory(torch::Device(torch::kCUDA, 0));
             facts.total_bytes = memory.capacity;

@@ -27,7 +27,8 @@ CheckpointFacts facts_of(const fs::path& run, const record::CheckpointRecord& re
     facts.pinned = fs::exists(facts.folder / "pinned", ignored);
     facts.saved = modified(facts.folder / "stillroom.json");
     for (const auto& entry : fs::directory_iterator(facts.folder, ignored))
-        if (entry.path().extension() == ".safetensors") facts.weights_bytes += int64_t(entry.file_size(ignored));
+        if (entry.path().extension() == ".safetensors")
+            facts.weights_bytes += int64_t(entry.file_size(ignored));
     return facts;
 }
 

@@ -16,8 +16,8 @@ struct CheckpointFacts {
     std::filesystem::path folder; // absolute
     bool on_disk = false;         // with its stillroom.json
     bool pinned = false;
-    double saved = 0;             // Unix seconds; 0: not on disk
-    int64_t weights_bytes = 0;    // of what an export copies: no optimizer state
+    double saved = 0;          // Unix seconds; 0: not on disk
+    int64_t weights_bytes = 0; // of what an export copies: no optimizer state
 };
 /// Ascending by step.
 Result<std::vector<CheckpointFacts>> checkpoint_facts(const std::filesystem::path& run);

@@ -3,6 +3,7 @@
 #include "session/engine.h"
 
 #include "base/files.h"
+#include "kernels/nvml.h"
 #include "record/liveness.h"
 #include "record/store.h"
 #include "record/top16_policy.h"
@@ -16,6 +17,28 @@ namespace stillroom::session {
 
 namespace fs = std::filesystem;
 using enum record::RunState;
+
+namespace {
+
+int gpu_index(torch::Device device) { return device.has_index() ? device.index() : 0; }
+
+Result<double> energy_of(torch::Device device) {
+    if (!device.is_cuda()) return Error{"not a GPU"};
+    return kernels::gpu_energy(gpu_index(device));
+}
+
+/// "NVIDIA H200, float32: 66.9 Tflop/s, 4800 GB/s by its data sheet", which mfu_* and mbu_* divide by.
+std::string device_text(train::Trainer& trainer) {
+    std::string text = kernels::device_name(trainer.student().device()) + ", " +
+                       torch::toString(trainer.student().weights.flat.scalar_type());
+    if (!trainer.peaks()) return text;
+    char peaks[96];
+    std::snprintf(peaks, sizeof peaks, ": %.1f Tflop/s, %.0f GB/s by its data sheet",
+                  trainer.peaks()->flops / 1e12, trainer.peaks()->bandwidth / 1e9);
+    return text + peaks;
+}
+
+} // namespace
 
 void Session::Engine::begin(RunRequest request) {
     state = Preparing;
@@ -116,6 +139,7 @@ Result<void> RunDriver::prepare() {
     if (!trainer) return trainer.error();
     trainer_ = std::move(*trainer);
     alarms_ = std::make_unique<Alarms>(trainer_->real_vocab());
+    say(Notice::Kind::Information, device_text(*trainer_));
     if (!newest.folder.empty()) {
         auto note = train::restore_checkpoint(*trainer_, newest.folder);
         if (!note) return note.error();
@@ -187,6 +211,7 @@ Result<void> RunDriver::train() {
 
 Result<void> RunDriver::run_step() {
     const data::OrderCursor before = trainer_->order().cursor();
+    const auto energy = energy_of(trainer_->student().device());
     auto report = trainer_->step(step_ + 1, [&](train::Phase phase, double done, const std::string& text) {
         return report_progress(phase, done, text);
     });
@@ -197,6 +222,8 @@ Result<void> RunDriver::run_step() {
         return {};
     }
     ++step_;
+    if (const auto after = energy_of(trainer_->student().device()); energy && after)
+        report->metrics["energy"] = *after - *energy;
     longest_step_ = std::max(longest_step_, report->metrics["time_step"]);
     for (const auto& warning : report->warnings)
         say(Notice::Kind::Warning, "step " + std::to_string(step_) + ": " + warning);
@@ -225,14 +252,20 @@ void RunDriver::record_step(train::StepReport& report) {
     std::error_code code;
     if (const auto space = fs::space(request_.run, code); !code)
         step->metrics["disk_free"] = double(space.available);
+    if (const auto device = trainer_->student().device(); device.is_cuda()) {
+        if (const auto others = kernels::other_gpu_processes(gpu_index(device)))
+            step->metrics["gpu_shared"] = others->empty() ? 0 : 1;
+    }
 
     if (request_.recipe.record.top16) {
         record::choose_top16(report.rollouts, request_.recipe.run.seed);
     } else {
         for (auto& rollout : report.rollouts) rollout.top16.reset();
     }
-    if (!checkpoints_.empty() && checkpoints_.rbegin()->second.bytes > 0)
+    if (!checkpoints_.empty() && checkpoints_.rbegin()->second.bytes > 0) {
         step->metrics["checkpoint_bytes"] = double(checkpoints_.rbegin()->second.bytes);
+        step->metrics["time_checkpoint"] = checkpoints_.rbegin()->second.seconds;
+    }
     std::vector<record::Record> group{*step};
     for (auto& alarm : alarms_->after_step(*step)) group.emplace_back(std::move(alarm));
     if (request_.recipe.record.rollouts) {

@@ -3,7 +3,7 @@
 
 #include "base/files.h"
 #include "formats/recipe.h"
-#include "model/decoder.h"
+#include "model/golden_texts.h"
 #include "train/checkpoint.h"
 
 namespace stillroom::session {
@@ -11,29 +11,6 @@ namespace stillroom::session {
 namespace fs = std::filesystem;
 
 namespace {
-
-// Short texts of different kinds; what matters is that both models read the same.
-constexpr const char* texts[] = {
-    "The quick brown fox jumps over the lazy dog.",
-    "If 3x + 5 = 20, then x = 5, since 3 * 5 + 5 = 20.",
-    "def add(a, b):\n    return a + b\n",
-    "Water boils at 100 degrees Celsius at sea level.",
-};
-
-// Log-probs of each token of each text given those before it.
-torch::Tensor text_logprobs(const model::Model& model) {
-    std::vector<torch::Tensor> all;
-    for (const char* text : texts) {
-        const auto ids = model.tokenizer->encode(text);
-        const std::vector<std::vector<int32_t>> sequence{{ids.begin(), ids.end()}};
-        const auto pack = model::Pack::of(sequence, model.device());
-        const auto hidden =
-            model::forward(model, pack.ids, pack.positions, model::causal_attention(pack, model.config));
-        const auto logprobs = model::logits(hidden, model.head()).log_softmax(-1);
-        all.push_back(logprobs.slice(0, 0, -1).gather(1, pack.ids.slice(0, 1).unsqueeze(1)).squeeze(1));
-    }
-    return torch::cat(all);
-}
 
 std::string card(const train::CheckpointNote& note, const formats::Recipe& recipe) {
     std::string text =
@@ -81,7 +58,9 @@ Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::
         auto again = model::load_model(to, {torch::kCPU, torch::kFloat32});
         if (!again) return again.error();
         Exported exported{to, note->step};
-        const auto difference = (text_logprobs(*model) - text_logprobs(*again)).abs();
+        const auto difference = (model::golden_logprobs(*model, model->config.vocab) -
+                                 model::golden_logprobs(*again, again->config.vocab))
+                                    .abs();
         exported.compared = difference.numel();
         exported.largest_difference = difference.max().item<double>();
         // Weights rounded to bf16 move a log-prob by a few hundredths of its size; the same type by nothing.

@@ -7,9 +7,9 @@
 #include "formats/check_weights.h"
 #include "formats/gguf.h"
 #include "kernels/device.h"
+#include "kernels/nvml.h"
 #include "model/model.h"
 #include "record/store.h"
-#include "session/gpu_processes.h"
 #include "session/preflight_checks.h"
 
 #include <algorithm>
@@ -133,11 +133,12 @@ Outcome check_device(const Subject& subject) {
                      {"smaller micro-batches", "optimizer.micro_tokens",
                       std::to_string(subject.recipe.optimizer.micro_tokens / 2)}});
     }
-    const auto others = other_gpu_processes(options->device.has_index() ? options->device.index() : 0);
+    const auto others =
+        kernels::other_gpu_processes(options->device.has_index() ? options->device.index() : 0);
     if (!others) return pass(free + "; other processes unknown: " + others.error().message());
     if (others->empty()) return pass(free + ", no other process on it");
     std::vector<std::string> names;
-    for (const GpuProcess& process : *others)
+    for (const kernels::GpuProcess& process : *others)
         names.push_back("pid " + std::to_string(process.pid) + " " + bytes_text(double(process.bytes)));
     return warn(free + "; shared with " + join(names, ", ") + ": timings will be confounded");
 }

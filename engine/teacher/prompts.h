@@ -58,6 +58,11 @@ public:
     };
     Result<Prefixes> generation_prefixes(const data::Example& example) const;
 
+    /// Whether the student's template knows a think part.
+    bool thinks() const {
+        return student_.chat && student_.chat->source().find("<think>") != std::string::npos;
+    }
+
 private:
     struct Privileged {
         std::vector<int32_t> ids;

@@ -59,6 +59,12 @@ double distinct_ngrams(std::span<const int32_t> ids, size_t n) {
     return double(seen.size()) / double(ids.size() - n + 1);
 }
 
+bool is_think_balanced(const std::string& prompt_end, const std::string& response) {
+    const std::string text = prompt_end + response, open = "<think>", close = "</think>";
+    return occurrences(text, open) == 1 && occurrences(text, close) == 1 &&
+           text.find(open) < text.find(close);
+}
+
 record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool sampled) {
     record::Metrics metrics;
     if (rollouts.empty()) return metrics;

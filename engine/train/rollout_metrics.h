@@ -22,5 +22,7 @@ double distinct_ngrams(std::span<const int32_t> ids, size_t n = 4);
 /// unique_prompts. Undefined ones are NaN. `sampled`: else the answers were given, and only lengths and
 /// prompts are measured. What verdicts decide is absent where no rollout has one: the data has no answers.
 record::Metrics rollout_metrics(std::span<const record::RolloutRecord> rollouts, bool sampled);
+/// Whether a response with the end of its prompt opens and closes exactly one think part.
+bool is_think_balanced(const std::string& prompt_end, const std::string& response);
 
 } // namespace stillroom::train

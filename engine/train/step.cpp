@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The step: prompts, rollouts, the teacher's view, the gradient, the update.
 #include "maths/verdict.h"
+#include "model/golden_texts.h"
 #include "train/rollout_metrics.h"
 #include "train/schedule.h"
 #include "train/step_metrics.h"
 #include "train/trainer.h"
+#include "train/work_metrics.h"
 
 #include <cmath>
 
@@ -45,7 +47,54 @@ std::vector<Sequence> mini_batch(const std::vector<Sequence>& sequences, int64_t
     return {sequences.begin() + begin, sequences.begin() + end};
 }
 
+// think_balance_rate: a template may open the part at the end of the prompt, or close it there at once.
+double think_balance_rate(const std::vector<record::RolloutRecord>& rollouts,
+                          const text::Tokenizer& tokenizer) {
+    double balanced = 0;
+    for (const auto& rollout : rollouts) {
+        const auto& prompt = rollout.prompt_ids;
+        const size_t tail = std::min<size_t>(prompt.size(), 8);
+        balanced += is_think_balanced(
+            tokenizer.decode({prompt.end() - ptrdiff_t(tail), prompt.end()}, /*skip_special=*/false),
+            rollout.text);
+    }
+    return balanced / double(rollouts.size());
+}
+
 } // namespace
+
+record::Metrics Trainer::efficiency(const std::vector<Sequence>& sequences,
+                                    std::span<const record::RolloutRecord> rollouts,
+                                    const rollout::GenerationReport& generation, double passes,
+                                    const PhaseClock& clock) const {
+    record::Metrics metrics;
+    if (!peaks_) return metrics;
+    Work student, teacher;
+    for (size_t b = 0; b < sequences.size(); ++b) {
+        const auto& prompt = *sequences[b].prompt;
+        const int64_t L = sequences[b].length();
+        student.add(int64_t(prompt.student_ids.size()), L);
+        if (!spec_.needs_teacher()) continue;
+        teacher.add(int64_t(prompt.teacher_ids.size()), L);
+        if (!rollouts[b].tokens.teacher_plain_logprob.empty())
+            teacher.add(int64_t(prompt.teacher_plain_ids.size()), L);
+    }
+    const auto& config = student_.config;
+    add_mfu(metrics, "mfu_learn", 3 * passes * forward_flops(config, student), clock.seconds(Phase::Learn),
+            *peaks_);
+    if (teacher_) {
+        double flops = forward_flops(teacher_->weights().config, teacher);
+        if (base_) flops += forward_flops(base_->config, student);
+        add_mfu(metrics, "mfu_teacher", passes * flops, clock.seconds(Phase::Teacher), *peaks_);
+    }
+    if (generation.decode_steps > 0) {
+        const int64_t looked_up = config.tied ? 0 : config.vocab * config.hidden; // one row a token
+        add_mbu(metrics, generation,
+                double((student_.weights.flat.numel() - looked_up) * student_.weights.flat.element_size()),
+                clock.seconds(Phase::Rollout), *peaks_);
+    }
+    return metrics;
+}
 
 Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
     PhaseClock clock(student_.device());
@@ -138,11 +187,16 @@ Result<StepReport> Trainer::step(int64_t step, const StepProgress& progress) {
         report.warnings.push_back(std::to_string(count) + " prompts dropped: " + reason);
     }
     metrics["dropped_samples"] = all_dropped;
+    metrics["golden_nll_student"] = model::golden_nll(student_, real_vocab_);
+    if (teacher_) metrics["golden_nll_teacher"] = model::golden_nll(teacher_->weights(), real_vocab_);
+    if (sampled && builder_ && builder_->thinks())
+        metrics["think_balance_rate"] = think_balance_rate(report.rollouts, *student_.tokenizer);
     metrics.merge(rollout_metrics(report.rollouts, sampled));
     metrics.merge(gain_metrics(report.rollouts));
     if (sampled) metrics.merge(generation_metrics(generation, student_, clock.seconds(Phase::Rollout)));
     clock.enter(Phase::Other);
     metrics.merge(speed_metrics(report.rollouts, metrics["valid_tokens"], clock));
+    metrics.merge(efficiency(sequences, report.rollouts, generation, old ? 2 : 1, clock));
     metrics.merge(memory_metrics(*this));
     report.phase_seconds = clock.all();
     return report;

@@ -96,6 +96,9 @@ Result<std::unique_ptr<Trainer>> Trainer::of_models(const formats::Recipe& recip
         own, rollout::GeneratorOptions{recipe.rollout.batch_rows, recipe.rollout.page_tokens,
                                        recipe.rollout.cache_tokens});
     trainer->gradients_ = model::zero_gradients(own);
+    if (own.device().is_cuda())
+        trainer->peaks_ =
+            kernels::device_peaks(kernels::device_name(own.device()), own.weights.flat.scalar_type());
     return trainer;
 }
 

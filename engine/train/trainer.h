@@ -5,6 +5,7 @@
 #include "data/dataset.h"
 #include "data/order.h"
 #include "formats/recipe.h"
+#include "kernels/device.h"
 #include "model/model.h"
 #include "objective/head.h"
 #include "objective/spec.h"
@@ -86,6 +87,8 @@ public:
     rollout::SamplingPolicy sampling_policy() const;
     int64_t real_vocab() const { return real_vocab_; }
     const objective::Spec& spec() const { return spec_; }
+    /// What the device can do in the student's type, where that is known.
+    const std::optional<kernels::DevicePeaks>& peaks() const { return peaks_; }
 
     /// The state that a checkpoint holds beside the weights.
     AdamW& optimizer() { return *optimizer_; }
@@ -130,6 +133,12 @@ private:
     Result<std::vector<Sequence>>
     given_answers(const std::vector<std::shared_ptr<const teacher::PreparedPrompt>>& prompts,
                   int64_t step) const;
+    /// mfu_learn, mfu_teacher, mbu_rollout; none where the device's peaks are not known. `passes`: of the
+    /// student over the batch.
+    record::Metrics efficiency(const std::vector<Sequence>& sequences,
+                               std::span<const record::RolloutRecord> rollouts,
+                               const rollout::GenerationReport& generation, double passes,
+                               const PhaseClock& clock) const;
     Result<OldPolicy> old_policy(const std::vector<Sequence>& sequences, const ResponseRows& rows,
                                  int64_t step, PhaseClock& clock, const StepProgress& progress);
 
@@ -145,6 +154,7 @@ private:
     std::unique_ptr<AdamW> optimizer_;
     model::Arena gradients_;
     int64_t real_vocab_ = 0;
+    std::optional<kernels::DevicePeaks> peaks_;
     Counters counters_;
 };
 

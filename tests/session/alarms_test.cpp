@@ -119,4 +119,16 @@ TEST(Alarms, metrics_that_a_run_does_not_compute_raise_nothing) {
     }
 }
 
+TEST(Alarms, a_teacher_that_moves_between_steps_is_said_at_once) {
+    Alarms alarms(1000);
+    const auto with = [&](int64_t number, double nll) {
+        auto known = step(number);
+        known.metrics["golden_nll_teacher"] = nll;
+        return alarms.after_step(known);
+    };
+    EXPECT_FALSE(raised(with(1, 3.00), "Uniform teacher", "severe"));
+    EXPECT_FALSE(raised(with(2, 3.04), "Uniform teacher", "severe"));
+    EXPECT_TRUE(raised(with(3, 3.10), "Uniform teacher", "severe"));
+}
+
 } // namespace stillroom::session

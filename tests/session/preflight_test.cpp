@@ -45,14 +45,6 @@ std::filesystem::path changed_student(const test::TemporaryFolder& folder,
     return folder / "model";
 }
 
-void replace_in(const std::filesystem::path& file, const std::string& from, const std::string& to) {
-    std::string text = read_file(file).value();
-    const size_t at = text.find(from);
-    ASSERT_NE(at, std::string::npos) << file << " does not hold " << from;
-    text.replace(at, from.size(), to);
-    ASSERT_TRUE(write_file(file, text));
-}
-
 void expect(const Finding& finding, Verdict verdict, const std::string& mentions) {
     EXPECT_EQ(finding.verdict, verdict) << finding.id << ": " << finding.evidence;
     EXPECT_NE(finding.evidence.find(mentions), std::string::npos) << finding.id << ": " << finding.evidence;

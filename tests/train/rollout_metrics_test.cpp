@@ -162,4 +162,18 @@ TEST(RolloutMetrics, of_given_answers_only_lengths_and_prompts_are_measured) {
 }
 
 } // namespace
+TEST(ThinkParts, are_balanced_with_one_opening_and_one_closing_in_order) {
+    const struct {
+        const char *prompt_end, *response;
+        bool balanced;
+    } cases[] = {
+        {"assistant\n", "<think>so</think>4", true}, {"assistant\n<think>\n", "so</think>4", true},
+        {"<think>\n\n</think>\n\n", "4", true},      {"assistant\n", "4", false},
+        {"<think>\n", "never closed", false},        {"<think>\n", "<think>twice</think>", false},
+        {"<think>\n", "a</think>b</think>", false},  {"assistant\n", "</think>a<think>", false},
+    };
+    for (const auto& [prompt_end, response, balanced] : cases)
+        EXPECT_EQ(is_think_balanced(prompt_end, response), balanced) << prompt_end << response;
+}
+
 } // namespace stillroom::train

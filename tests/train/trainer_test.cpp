@@ -82,6 +82,44 @@ TEST(FrozenTeacher, stays_what_the_student_was) {
     EXPECT_FALSE(trainer->student().weights.flat.equal(start));
 }
 
+TEST(GoldenTexts, tell_that_a_frozen_teacher_stays_and_how_the_student_moves) {
+    auto trainer = sample_trainer({"teacher.kind=self_frozen", "optimizer.lr=0.01"});
+    ASSERT_TRUE(trainer) << trainer.error().message();
+    // Each text by itself, in the plainest way.
+    const auto by_hand = [](const model::Model& model) {
+        const torch::NoGradGuard no_grad;
+        double sum = 0, count = 0;
+        for (const char* text :
+             {"The quick brown fox jumps over the lazy dog.",
+              "If 3x + 5 = 20, then x = 5, since 3 * 5 + 5 = 20.", "def add(a, b):\n    return a + b\n",
+              "Water boils at 100 degrees Celsius at sea level."}) {
+            const auto ids = model.tokenizer->encode(text);
+            const std::vector<std::vector<int32_t>> one{{ids.begin(), ids.end()}};
+            const auto pack = model::Pack::of(one, torch::kCPU);
+            const auto hidden =
+                model::forward(model, pack.ids, pack.positions, model::causal_attention(pack, model.config));
+            const auto log_probs = model::logits(hidden, model.head())
+                                       .to(torch::kFloat64)
+                                       .narrow(1, 0, model.real_vocab())
+                                       .log_softmax(-1);
+            for (size_t i = 0; i + 1 < ids.size(); ++i) {
+                sum -= log_probs[int64_t(i)][ids[i + 1]].item<double>();
+                count += 1;
+            }
+        }
+        return sum / count;
+    };
+    const double at_start = by_hand((*trainer)->student());
+    double before = at_start;
+    for (int64_t step = 1; step <= 2; ++step) {
+        auto report = (*trainer)->step(step).value();
+        EXPECT_NEAR(report.metrics["golden_nll_teacher"], at_start, 1e-5);
+        EXPECT_NEAR(report.metrics["golden_nll_student"], by_hand((*trainer)->student()), 1e-5);
+        EXPECT_GT(std::abs(report.metrics["golden_nll_student"] - before), 1e-3);
+        before = report.metrics["golden_nll_student"];
+    }
+}
+
 TEST(SkippedStep, moves_nothing_and_is_counted) {
     auto trainer = sample_trainer({}).value();
     const auto start = trainer->student().weights.flat.clone();
