@@ -4,29 +4,12 @@
 #include "base/files.h"
 #include "formats/recipe.h"
 #include "model/golden_texts.h"
+#include "session/model_card.h"
 #include "train/checkpoint.h"
 
 namespace stillroom::session {
 
 namespace fs = std::filesystem;
-
-namespace {
-
-std::string card(const train::CheckpointNote& note, const formats::Recipe& recipe) {
-    std::string text =
-        "# " + note.run + ", step " + std::to_string(note.step) + "\n\nExported by Stillroom.\n\n";
-    const auto line = [&](const char* what, const std::string& value) {
-        if (!value.empty()) text += std::string("- ") + what + ": " + value + "\n";
-    };
-    line("base model", recipe.student.model + " (SHA-256 " + note.base_sha256.substr(0, 16) + ")");
-    line("objective", recipe.objective.name);
-    line("teacher", recipe.teacher.kind + (recipe.teacher.model.empty() ? "" : " " + recipe.teacher.model));
-    line("recipe", recipe.preset + " (hash " + note.recipe_hash.substr(0, 16) + ")");
-    for (const auto& [name, value] : note.scores.items()) line(name.c_str(), value.dump());
-    return text;
-}
-
-} // namespace
 
 Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::path& to,
                                    const std::string& dtype) {
@@ -50,7 +33,7 @@ Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::
         if (auto saved = model::save_model(*model, partial, bf16 ? torch::kBFloat16 : torch::kFloat32);
             !saved)
             return saved;
-        return write_file(partial / "README.md", card(*note, *recipe));
+        return write_file(partial / "README.md", model_card(run, *note, model->weights_sha256, *recipe));
     });
     if (!written) return written.error();
 
@@ -74,11 +57,14 @@ Result<Exported> export_checkpoint(const fs::path& run, int64_t step, const fs::
             exported.bytes += entry.is_regular_file() ? int64_t(entry.file_size()) : 0;
         return exported;
     }();
-    if (!verified) {
-        std::error_code ignored;
-        fs::remove_all(to, ignored);
-    }
-    return verified;
+    if (verified) return verified;
+    fs::path aside = to;
+    aside += "-unverified";
+    std::error_code code;
+    fs::rename(to, aside, code);
+    Error error = verified.error();
+    error.remedy = code ? "do not use this folder" : "what was written is kept as " + aside.string();
+    return error;
 }
 
 } // namespace stillroom::session

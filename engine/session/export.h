@@ -20,7 +20,7 @@ struct Exported {
 /// Writes the checkpoint of `step` (-1: the newest that verifies) of `run` to `to`, which must not exist:
 /// weights of `dtype` ("auto": as trained), config, generation config, tokenizer files, README.md with where
 /// it comes from. Then loads it again and compares log-probs of fixed texts; a difference beyond the type's
-/// rounding is an error, and the folder is removed.
+/// rounding is an error, and the folder is renamed to <to>-unverified.
 Result<Exported> export_checkpoint(const std::filesystem::path& run, int64_t step,
                                    const std::filesystem::path& to, const std::string& dtype);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // A small run of the sample from beginning to end, as a person makes it: train, runs, show, resume, export,
 // and inspect of what was exported; and runs that are interrupted.
+#include "base/files.h"
+#include "base/hash.h"
 #include "tests/cli/program.h"
 
 #include <algorithm>
@@ -104,6 +106,15 @@ TEST_F(Run, is_trained_listed_shown_resumed_exported_and_inspected) {
     const auto checkpoint = run({"inspect", folder + "/checkpoints/step-000005", "--json"});
     ASSERT_EQ(checkpoint.status, 0) << checkpoint.err;
     EXPECT_EQ(json::parse(checkpoint.out)["kind"], "checkpoint");
+
+    // Its README tells where it comes from.
+    const std::string card = read_file(path("exported") + "/README.md").value();
+    const auto data = sha256_of_file(test::source_folder() / "resources/sample/train.jsonl").value();
+    for (const std::string& told :
+         {std::string("- steps: 3 of 5\n"), std::string("- seed: 42\n"),
+          "train.jsonl (SHA-256 " + data.substr(0, 16), std::string("- licence of the base model: unknown\n"),
+          std::string("| `run.steps` | ")})
+        EXPECT_NE(card.find(told), std::string::npos) << told << "\n" << card;
 
     const auto again = run({"export", folder, path("exported")});
     EXPECT_EQ(again.status, 1);
