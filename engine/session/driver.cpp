@@ -111,7 +111,7 @@ Result<void> RunDriver::prepare() {
     record::RunDescription description;
     description.name = recipe.run.name;
     description.recipe_hash = formats::recipe_hash(recipe);
-    description.program = "stillroom";
+    description.program = "stillroom " STILLROOM_VERSION;
     description.steps_planned = recipe.run.steps;
     description.settings = formats::flattened(recipe);
     const bool has_store = fs::exists(request_.run / "run.sqlite");
