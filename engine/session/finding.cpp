@@ -27,14 +27,16 @@ nlohmann::json to_json(const Finding& finding) {
         if (!remedy.key.empty()) entry.update({{"key", remedy.key}, {"value", remedy.value}});
         remedies.push_back(std::move(entry));
     }
-    return {{"id", finding.id},
-            {"title", finding.title},
-            {"verdict", to_string(finding.verdict)},
-            {"evidence", finding.evidence},
-            {"why", finding.why},
-            {"remedies", std::move(remedies)},
-            {"seconds", finding.seconds},
-            {"may_be_overridden", finding.may_be_overridden}};
+    nlohmann::json all{{"id", finding.id},
+                       {"title", finding.title},
+                       {"verdict", to_string(finding.verdict)},
+                       {"evidence", finding.evidence},
+                       {"why", finding.why},
+                       {"remedies", std::move(remedies)},
+                       {"seconds", finding.seconds},
+                       {"may_be_overridden", finding.may_be_overridden}};
+    if (finding.step_seconds > 0) all["step_seconds"] = finding.step_seconds;
+    return all;
 }
 
 bool blocks_start(std::span<const Finding> findings) {

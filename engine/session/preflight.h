@@ -34,6 +34,7 @@ struct Finding {
     std::vector<Remedy> remedies;
     double seconds = 0;
     bool may_be_overridden = false; // a FAIL may be started anyway, with a reason
+    double step_seconds = 0;        // PF21: what a step takes at most, measured; 0: not measured
 };
 nlohmann::json to_json(const Finding& finding);
 /// FAIL, and not one that may be overridden.

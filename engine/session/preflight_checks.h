@@ -18,6 +18,7 @@ struct Outcome {
     Verdict verdict = Verdict::Pass;
     std::string evidence;
     std::vector<Remedy> remedies = {};
+    double step_seconds = 0;
 };
 inline Outcome pass(std::string evidence) { return {Verdict::Pass, std::move(evidence)}; }
 inline Outcome skip(std::string evidence) { return {Verdict::Skip, std::move(evidence)}; }

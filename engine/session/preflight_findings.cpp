@@ -37,6 +37,7 @@ Finding found(const char* id, const char* title, const char* why, const std::fun
     finding.verdict = outcome.verdict;
     finding.evidence = std::move(outcome.evidence);
     finding.remedies = std::move(outcome.remedies);
+    finding.step_seconds = outcome.step_seconds;
     return finding;
 }
 

@@ -205,24 +205,31 @@ Outcome check_cap(train::Trainer& trainer, const DryRun& dry) {
 
 Outcome check_time(train::Trainer& trainer, const DryRun& dry) {
     const formats::Recipe& recipe = trainer.recipe();
-    if (recipe.run.deadline.empty()) return skip("no deadline set");
-    const double now = record::unix_time();
-    const auto deadline = deadline_time(recipe.run.deadline, now);
-    if (!deadline) return fail(deadline.error());
+    if (dry.batch.sequences.empty()) return skip("no answer was measured");
     // More answers at once cost less each: this is the longest that a step should take.
     const double answers = double(recipe.rollout.prompts_per_step * recipe.rollout.samples_per_prompt);
     const double step = (dry.batch.seconds + dry.learning_seconds) *
                         std::max(1.0, answers / double(dry.batch.sequences.size()));
-    const double needed = step * double(recipe.run.steps), left = *deadline - now - recipe.run.save_reserve;
+    const double needed = step * double(recipe.run.steps);
     const std::string evidence = "a step takes at most " + minutes_text(step) + " (measured on " +
                                  std::to_string(dry.batch.sequences.size()) + " answers), " +
                                  counted(recipe.run.steps, "step") + " at most " + minutes_text(needed) +
-                                 ", " + minutes_text(left) + " until the deadline";
-    if (needed <= left) return pass(evidence);
-    return warn(evidence + ": it may end the run at about step " +
-                    std::to_string(std::max<int64_t>(0, int64_t(left / step))),
-                {{"a later deadline, or fewer steps", "run.steps",
-                  std::to_string(std::max<int64_t>(1, int64_t(left / step)))}});
+                                 " without evaluations";
+    const auto judged = [&]() -> Outcome {
+        if (recipe.run.deadline.empty()) return pass(evidence + "; no deadline set");
+        const double now = record::unix_time();
+        const auto deadline = deadline_time(recipe.run.deadline, now);
+        if (!deadline) return fail(deadline.error());
+        const double left = *deadline - now - recipe.run.save_reserve;
+        const std::string until = evidence + ", " + minutes_text(left) + " until the deadline";
+        if (needed <= left) return pass(until);
+        const std::string reached = std::to_string(std::max<int64_t>(1, int64_t(left / step)));
+        return warn(until + ": it may end the run at about step " + reached,
+                    {{"a later deadline, or fewer steps", "run.steps", reached}});
+    };
+    Outcome outcome = judged();
+    outcome.step_seconds = step;
+    return outcome;
 }
 
 } // namespace stillroom::session

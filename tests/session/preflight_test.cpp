@@ -180,6 +180,8 @@ TEST(Preflight, a_cap_too_low_warns) {
 TEST(Preflight, a_deadline_too_early_warns) {
     expect(finding("PF21", {"run.steps=100000", "run.deadline=2s"}), Verdict::Warn, "until the deadline");
     expect(finding("PF21", {"run.deadline=9h"}), Verdict::Pass, "until the deadline");
+    expect(finding("PF21", {}), Verdict::Pass, "no deadline set");
+    EXPECT_GT(finding("PF21", {}).step_seconds, 0);
 }
 
 TEST(Preflight, nothing_to_learn_fails) {

@@ -80,6 +80,7 @@ LaunchDialog::LaunchDialog(Engine& engine, Actions& actions, QString runs_folder
     connect(&preflight_run_, &PreflightRun::found, this, [this](const session::Finding& finding) {
         findings_->add(finding);
         preflight_page_->update_findings();
+        if (finding.step_seconds > 0) side_->show_time(draft_.recipe(), finding.step_seconds);
     });
     connect(&preflight_run_, &PreflightRun::done, this, [this](const QString& fault) {
         preflight_page_->set_running(false);
@@ -169,6 +170,7 @@ void LaunchDialog::begin_from(const formats::Recipe& recipe) {
     const formats::Recipe* preset = preset_named(recipe.preset);
     findings_->clear({});
     checked_hash_.clear();
+    side_->show_time(recipe, 0);
     preflight_page_->set_notice({});
     preflight_page_->set_running(preflight_run_.running());
     say({});
@@ -213,10 +215,11 @@ void LaunchDialog::update_checked() {
                          : state == PageState::Warned ? "Something to know"
                                                       : "Something is wrong");
     }
-    if (!checked_hash_.empty())
-        preflight_page_->set_notice(checked_hash_ == formats::recipe_hash(draft_.recipe())
-                                        ? QString()
-                                        : QString("Fields were changed since: run it again."));
+    if (!checked_hash_.empty()) {
+        const bool same = checked_hash_ == formats::recipe_hash(draft_.recipe());
+        preflight_page_->set_notice(same ? QString() : QString("Fields were changed since: run it again."));
+        if (!same) side_->show_time(draft_.recipe(), 0);
+    }
     copy_->setEnabled(draft_.valid());
     save_->setEnabled(ready_);
     forecast_timer_.start();

@@ -93,15 +93,7 @@ void LaunchSide::update_draft() {
     title_->setText(QString("DIFFERS FROM PRESET (%1)").arg(count));
     none_->setVisible(count == 0);
     table_->setVisible(count > 0);
-    const auto now = QDateTime::currentDateTime();
-    const auto deadline = formats::deadline_at(draft_.recipe().run.deadline, now.toSecsSinceEpoch());
-    if (deadline && *deadline) {
-        end_->setText(
-            "at the deadline at the latest: " +
-            QLocale(QLocale::English).toString(QDateTime::fromSecsSinceEpoch(**deadline), "ddd d MMM HH:mm"));
-    } else {
-        end_->setText(QString::fromUtf8(unknown));
-    }
+    update_end();
 }
 
 void LaunchSide::show_forecast(const formats::Recipe& recipe, const session::MemoryForecast& forecast) {
@@ -130,6 +122,31 @@ void LaunchSide::show_forecast(const formats::Recipe& recipe, const session::Mem
             .arg(bytes_text(checkpoint * double(kept)))
             .arg(kept)
             .arg(rollouts > 0 ? ", at most " + bytes_text(rollouts) + " for rollouts" : QString()));
+}
+
+void LaunchSide::show_time(const formats::Recipe& recipe, double step_seconds) {
+    const double whole = step_seconds * double(recipe.run.steps);
+    time_->setText(step_seconds > 0
+                       ? QString("at most %1 for %2 steps, %3 s a step (measured, without evaluations)")
+                             .arg(duration_text(whole), count_text(recipe.run.steps),
+                                  QString::number(step_seconds, 'g', 2))
+                       : QString::fromUtf8(unknown));
+    measured_ = whole;
+    update_end();
+}
+
+void LaunchSide::update_end() {
+    const QLocale english(QLocale::English);
+    const auto now = QDateTime::currentDateTime();
+    QStringList ends;
+    if (measured_ > 0)
+        ends.push_back("about " + english.toString(now.addSecs(qint64(measured_)), "ddd d MMM HH:mm") +
+                       " at the latest if started now");
+    const auto deadline = formats::deadline_at(draft_.recipe().run.deadline, now.toSecsSinceEpoch());
+    if (deadline && *deadline)
+        ends.push_back("deadline " +
+                       english.toString(QDateTime::fromSecsSinceEpoch(**deadline), "ddd d MMM HH:mm"));
+    end_->setText(ends.isEmpty() ? QString::fromUtf8(unknown) : ends.join("; "));
 }
 
 void LaunchSide::show_no_forecast(const QString& why) {
