@@ -28,7 +28,8 @@ template <typename T>
 std::vector<T> slice(const torch::Tensor& rows, int64_t begin, int64_t count) {
     if (!rows.defined()) return {};
     const auto part = rows.narrow(0, begin, count).contiguous();
-    return {part.data_ptr<T>(), part.data_ptr<T>() + part.numel()};
+    // Not in braces: of a pair of pointers they make a list of two bools.
+    return std::vector<T>(part.data_ptr<T>(), part.data_ptr<T>() + part.numel());
 }
 
 std::vector<float> floats(const torch::Tensor& rows, int64_t begin, int64_t count) {

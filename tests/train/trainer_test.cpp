@@ -120,6 +120,33 @@ TEST(GoldenTexts, tell_that_a_frozen_teacher_stays_and_how_the_student_moves) {
     }
 }
 
+TEST(TokenFlags, mark_the_very_tokens_whose_divergence_the_clamp_has_changed) {
+    for (const char* kind : {"per_entry", "per_token", "trust_region"}) {
+        auto trainer = sample_trainer({"objective.clamp.kind=" + std::string(kind), "objective.clamp.c=0.05",
+                                       "rollout.prompts_per_step=12"});
+        ASSERT_TRUE(trainer) << trainer.error().message();
+        const auto report = (*trainer)->step(1).value();
+        int64_t clamped = 0, ends = 0, tokens = 0;
+        for (const auto& rollout : report.rollouts) {
+            ASSERT_EQ(rollout.tokens.flags.size(), rollout.tokens.ids.size());
+            for (size_t t = 0; t < rollout.tokens.ids.size(); ++t) {
+                const bool flag = rollout.tokens.flags[t] & Clamped;
+                EXPECT_EQ(flag, std::abs(rollout.tokens.clipped[t]) > 1e-9)
+                    << kind << ": " << rollout.tokens.clipped[t];
+                // A row whose divergence is small has no entry beyond c.
+                if (rollout.tokens.kl[t] < 1e-4) EXPECT_FALSE(flag) << rollout.tokens.kl[t];
+                clamped += flag;
+                ends += (rollout.tokens.flags[t] & EndToken) != 0;
+                ++tokens;
+            }
+        }
+        EXPECT_GT(clamped, 0) << kind;
+        EXPECT_LT(clamped, tokens / 2) << kind;
+        EXPECT_DOUBLE_EQ(report.metrics.at("clip_fraction_token"), double(clamped) / double(tokens)) << kind;
+        EXPECT_DOUBLE_EQ(double(ends), report.metrics.at("eos_rate") * double(report.rollouts.size()));
+    }
+}
+
 TEST(SkippedStep, moves_nothing_and_is_counted) {
     auto trainer = sample_trainer({}).value();
     const auto start = trainer->student().weights.flat.clone();
