@@ -5,7 +5,9 @@
 #include "tests/support/golden.h"
 #include "train/trainer.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <set>
 
 namespace stillroom::train {
 namespace {
@@ -145,6 +147,94 @@ TEST(TokenFlags, mark_the_very_tokens_whose_divergence_the_clamp_has_changed) {
         EXPECT_DOUBLE_EQ(report.metrics.at("clip_fraction_token"), double(clamped) / double(tokens)) << kind;
         EXPECT_DOUBLE_EQ(double(ends), report.metrics.at("eos_rate") * double(report.rollouts.size()));
     }
+}
+
+// Log-probs [L V] fp64 of every response position of `rollout` after `prompt` under `weights`.
+torch::Tensor response_logprobs(const model::Model& weights, std::vector<int32_t> prompt,
+                                const record::RolloutRecord& rollout, double temperature) {
+    const torch::NoGradGuard no_grad;
+    const int64_t P = int64_t(prompt.size()), L = int64_t(rollout.tokens.ids.size());
+    prompt.insert(prompt.end(), rollout.tokens.ids.begin(), rollout.tokens.ids.end());
+    const std::vector<std::vector<int32_t>> one{prompt};
+    const auto pack = model::Pack::of(one, torch::kCPU);
+    const auto hidden =
+        model::forward(weights, pack.ids, pack.positions, model::causal_attention(pack, weights.config));
+    return (model::logits(hidden.narrow(0, P - 1, L), weights.head())
+                .narrow(1, 0, weights.real_vocab())
+                .to(torch::kFloat64) /
+            temperature)
+        .log_softmax(-1);
+}
+
+TEST(TokenRecords, hold_what_each_model_says_of_each_token_by_itself) {
+    auto trainer = sample_trainer({"rollout.prompts_per_step=6", "teacher.score_without_answer=1",
+                                   "objective.student_temperature=1.1", "objective.teacher_temperature=0.9"});
+    ASSERT_TRUE(trainer) << trainer.error().message();
+    const model::Model before = (*trainer)->student().clone(); // the step moves the student
+    const auto report = (*trainer)->step(1).value();
+    const model::Model& teacher = (*trainer)->teacher()->weights();
+    int64_t compared = 0;
+    for (const auto& rollout : report.rollouts) {
+        const auto& tokens = rollout.tokens;
+        ASSERT_TRUE(rollout.top16);
+        const auto& top = *rollout.top16;
+        const auto p = response_logprobs(before, rollout.prompt_ids, rollout, 1.1),
+                   q = response_logprobs(teacher, rollout.teacher_prompt_ids, rollout, 0.9),
+                   plain = response_logprobs(teacher, rollout.prompt_ids, rollout, 0.9);
+        for (size_t t = 0; t < tokens.ids.size(); ++t) {
+            const auto row = int64_t(t);
+            const int32_t y = tokens.ids[t];
+            const auto log_p = p[row], log_q = q[row];
+            const auto near = [&](double found, const torch::Tensor& expected, const char* what) {
+                EXPECT_NEAR(found, expected.item<double>(), 2e-4) << what << " at " << t;
+                ++compared;
+            };
+            near(tokens.student_logprob[t], log_p[y], "student");
+            near(tokens.teacher_logprob[t], log_q[y], "teacher");
+            near(tokens.teacher_plain_logprob[t], plain[row][y], "teacher without the answer");
+            near(tokens.student_entropy[t], -(log_p.exp() * log_p).sum(), "student entropy");
+            near(tokens.teacher_entropy[t], -(log_q.exp() * log_q).sum(), "teacher entropy");
+            near(tokens.kl[t], (log_p.exp() * (log_p - log_q)).sum(), "reverse KL");
+            EXPECT_EQ(tokens.flags[t] & Clamped, 0);
+            std::set<int32_t> both[2];
+            for (size_t k = 0; k < 16; ++k) {
+                const size_t at = t * 16 + k;
+                const int32_t s = top.student_ids[at], o = top.teacher_ids[at];
+                both[0].insert(s);
+                both[1].insert(o);
+                near(top.student_ids_student[at], log_p[s], "student's own top-16");
+                near(top.student_ids_teacher[at], log_q[s], "teacher on the student's");
+                near(top.teacher_ids_student[at], log_p[o], "student on the teacher's");
+                near(top.teacher_ids_teacher[at], log_q[o], "teacher's own top-16");
+            }
+            // No id outside a top-16 is likelier than one within.
+            for (const auto& [ids, log_probs] : {std::pair(both[0], log_p), std::pair(both[1], log_q)}) {
+                ASSERT_EQ(ids.size(), 16u);
+                double least = 0, best_outside = -INFINITY;
+                for (int32_t v = 0; v < log_probs.size(0); ++v) {
+                    const double value = log_probs[v].item<double>();
+                    if (ids.contains(v)) {
+                        least = std::min(least, value);
+                    } else {
+                        best_outside = std::max(best_outside, value);
+                    }
+                }
+                EXPECT_GE(least, best_outside - 1e-4);
+            }
+            std::vector<int32_t> shared;
+            std::set_intersection(both[0].begin(), both[0].end(), both[1].begin(), both[1].end(),
+                                  std::back_inserter(shared));
+            EXPECT_EQ(tokens.overlap[t], shared.size());
+            const auto outside = [&](const std::set<int32_t>& ids, const torch::Tensor& log_probs) {
+                auto mass = log_probs.exp();
+                for (const int32_t v : ids) mass[v] = 0;
+                return mass.sum().item<double>();
+            };
+            EXPECT_NEAR(std::exp(top.student_tail[t]), outside(both[0], log_p), 1e-6);
+            EXPECT_NEAR(std::exp(top.teacher_tail[t]), outside(both[1], log_q), 1e-6);
+        }
+    }
+    EXPECT_GT(compared, 6000);
 }
 
 TEST(SkippedStep, moves_nothing_and_is_counted) {
