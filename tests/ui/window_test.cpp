@@ -15,6 +15,8 @@
 #include <QToolButton>
 #include <QTreeView>
 #include <filesystem>
+#include <fstream>
+#include <sys/mount.h>
 
 using namespace stillroom;
 using namespace stillroom::ui;
@@ -272,6 +274,39 @@ private Q_SLOTS:
         QTRY_VERIFY_WITH_TIMEOUT(window.actions()["act.exp.hf"].isEnabled(), 15000);
         window.close();
         QVERIFY(!window.isVisible());
+    }
+
+    void a_full_disk_shows_a_banner_and_training_goes_on_until_there_is_room_again() {
+        Fixture fixture(true);
+        const QString runs = fixture.folder.path() + "/runs";
+        std::filesystem::create_directories(path_of(runs));
+        if (mount("tmpfs", qPrintable(runs), "tmpfs", 0, "size=40m") != 0)
+            QSKIP("a small tmpfs can only be mounted as root");
+        const auto unmount = qScopeGuard([&] {
+            fixture.window.reset();
+            umount2(qPrintable(runs), MNT_DETACH);
+        });
+        MainWindow& window = fixture.open();
+        QTRY_VERIFY_WITH_TIMEOUT(find<QPushButton>(window, "btn.start.sample")->isEnabled(), 60000);
+        press(window, "btn.start.sample");
+        QTRY_VERIFY_WITH_TIMEOUT(window.run() && window.run()->status().step >= 1, 60000);
+        const auto filler = path_of(runs) / "filler";
+        {
+            std::ofstream file(filler);
+            const std::string block(1 << 16, 'x');
+            while (file.write(block.data(), std::streamsize(block.size())).flush()) {
+            }
+        }
+        const auto* banner = find<QLabel>(window, "lbl.banner.text");
+        QTRY_VERIFY_WITH_TIMEOUT(banner->isVisible() && banner->text().contains("Recording paused"), 30000);
+        const int64_t step = window.run()->status().step;
+        QTRY_VERIFY_WITH_TIMEOUT(window.run()->status().step >= step + 2, 30000);
+        std::filesystem::remove(filler);
+        QTRY_VERIFY_WITH_TIMEOUT(!banner->isVisible(), 30000);
+        window.run()->send(session::StopAfterStep{});
+        QTRY_VERIFY_WITH_TIMEOUT(!fixture.engine.busy(), 60000);
+        auto reader = record::RunReader::open(window.run()->folder()).value();
+        QCOMPARE(int64_t(reader.series("loss").value().size()), window.run()->status().step);
     }
 
     void a_store_locked_by_another_process_shows_a_banner_and_training_goes_on() {
