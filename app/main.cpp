@@ -7,21 +7,48 @@
 #include <QCommandLineParser>
 #include <QStandardPaths>
 #include <QTimer>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <string_view>
 
 namespace {
 
 volatile std::sig_atomic_t asked_to_end = 0;
 void on_signal(int) { asked_to_end = 1; }
 
+/// Whether help or the version is all that is asked for, which needs no display.
+bool only_asks(int argc, char** argv) {
+    return std::any_of(argv + 1, argv + argc, [](const std::string_view argument) {
+        return argument == "-h" || argument == "--help" || argument == "--help-all" || argument == "-v" ||
+               argument == "--version";
+    });
+}
+
+bool has_display(int argc, char** argv) {
+    const bool chosen = std::any_of(argv + 1, argv + argc, [](const std::string_view argument) {
+        return argument == "-platform" || argument == "--platform";
+    });
+    return chosen || std::getenv("DISPLAY") || std::getenv("WAYLAND_DISPLAY") ||
+           std::getenv("QT_QPA_PLATFORM");
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
-    QApplication application(argc, argv);
-    QApplication::setApplicationName("stillroom");
-    QApplication::setApplicationVersion(STILLROOM_VERSION);
-    QApplication::setDesktopFileName("stillroom");
+    const bool asks = only_asks(argc, argv);
+    if (!asks && !has_display(argc, argv)) {
+        std::fprintf(stderr,
+                     "error: found no display to open the window on (DISPLAY and WAYLAND_DISPLAY are not "
+                     "set); stillroom-cli works without one\n");
+        return 1;
+    }
+    const std::unique_ptr<QCoreApplication> application(asks ? new QCoreApplication(argc, argv)
+                                                             : new QApplication(argc, argv));
+    QCoreApplication::setApplicationName("stillroom");
+    QCoreApplication::setApplicationVersion(STILLROOM_VERSION);
 
     QCommandLineParser parser;
     parser.setApplicationDescription("A workbench for on-policy distillation of small language models.");
@@ -39,7 +66,8 @@ int main(int argc, char** argv) {
          {"sample", "start the sample run at once"},
          {"report-stalls",
           "at the end of a run, say how long the window was ever kept from its work, and quit"}});
-    parser.process(application);
+    parser.process(*application);
+    QGuiApplication::setDesktopFileName("stillroom");
 
     stillroom::ui::Engine engine;
     stillroom::ui::MainWindow::Options options;
@@ -72,7 +100,7 @@ int main(int argc, char** argv) {
     std::signal(SIGTERM, on_signal);
     std::signal(SIGINT, on_signal);
     QTimer signals_timer;
-    QObject::connect(&signals_timer, &QTimer::timeout, &application, [] {
+    QObject::connect(&signals_timer, &QTimer::timeout, application.get(), [] {
         if (asked_to_end) QApplication::quit();
     });
     signals_timer.start(200);

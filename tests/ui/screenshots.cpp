@@ -6,7 +6,9 @@
 
 #include <QApplication>
 #include <QDir>
+#include <QLineEdit>
 #include <QListWidget>
+#include <QPushButton>
 #include <QTemporaryDir>
 #include <QTest>
 #include <cstdio>
@@ -67,8 +69,15 @@ int main(int argc, char** argv) {
             window.actions()["act.view.rollouts"].trigger();
             wait_until_still(1500);
             QWidget* view = window.findChild<QWidget*>("view.rollouts");
-            QTest::keyClick(view, Qt::Key_J);
-            wait_until_still(800);
+            // One whose candidates are kept.
+            const auto* candidates = window.findChild<QAbstractItemView*>("table.candidates");
+            for (int i = 0; i < 60 && !(candidates->isVisible() && candidates->model()->rowCount() > 0);
+                 ++i) {
+                QTest::keyClick(view, Qt::Key_J);
+                wait_until_still(250);
+                QTest::keyClick(view, Qt::Key_N);
+                wait_until_still(250);
+            }
             QTest::keyClick(view, Qt::Key_N);
             wait_until_still(800);
             good &= save(window, name("rollouts"));
@@ -82,15 +91,18 @@ int main(int argc, char** argv) {
             wait_until_still(1200);
             if (auto* dialog = window.findChild<QWidget*>("dlg.launch")) {
                 auto* pages = dialog->findChild<QListWidget*>("list.launch.pages");
-                for (int page = 0; page < pages->count(); ++page) {
-                    pages->setCurrentRow(page);
-                    wait_until_still(400);
-                    if (page == pages->count() - 1) {
-                        QTest::keyClick(dialog, Qt::Key_F6);
-                        wait_until_still(20000);
-                    }
-                    good &= save(*dialog, name(qPrintable(QString("launch%1").arg(page + 1))));
-                }
+                pages->setCurrentRow(6);
+                auto* rate = dialog->findChild<QLineEdit*>("fld.launch.optimizer.lr");
+                rate->setFocus();
+                rate->selectAll();
+                QTest::keyClicks(rate, "3e-4");
+                wait_until_still(1200);
+                good &= save(*dialog, name("launch"));
+                QTest::keyClick(dialog, Qt::Key_F6);
+                const auto* again = dialog->findChild<QPushButton*>("btn.launch.preflight");
+                (void)QTest::qWaitFor([&] { return again->isEnabled(); }, 60000);
+                wait_until_still(400);
+                good &= save(*dialog, name("preflight"));
                 dialog->close();
             }
         }
