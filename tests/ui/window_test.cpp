@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // The whole window, driven by clicks and keys, with the real engine.
 #include "record/store.h"
-#include "ui/window/main_window.h"
+#include "tests/ui/window_fixture.h"
 #include "ui/window/theme.h"
 
 #include <QDialog>
 #include <QDockWidget>
 #include <QLabel>
-#include <QLineEdit>
-#include <QProcess>
 #include <QPushButton>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QToolButton>
 #include <QTreeView>
 #include <filesystem>
@@ -22,8 +18,6 @@ using namespace stillroom;
 using namespace stillroom::ui;
 
 namespace {
-
-std::filesystem::path path_of(const QString& text) { return text.toStdString(); }
 
 /// A finished run of three steps, written as the engine would.
 void write_run(const std::filesystem::path& folder, const std::string& name, record::RunState state,
@@ -48,41 +42,12 @@ void write_run(const std::filesystem::path& folder, const std::string& name, rec
     store.append(records).value();
 }
 
-template <typename T>
-T* find(QWidget& window, const char* name) {
-    T* found = window.findChild<T*>(name);
-    if (!found) qFatal("no widget is named %s", name);
-    return found;
-}
-
-void press(QWidget& window, const char* button) {
-    QTest::mouseClick(find<QAbstractButton>(window, button), Qt::LeftButton);
-}
-
 } // namespace
 
 class WindowTest : public QObject {
     Q_OBJECT
 
-private:
-    struct Fixture {
-        QTemporaryDir folder;
-        Engine engine;
-        std::unique_ptr<MainWindow> window;
-        explicit Fixture(bool with_engine = false) {
-            if (with_engine) engine.load();
-        }
-        MainWindow& open() {
-            MainWindow::Options options;
-            options.runs_folder = folder.path() + "/runs";
-            options.config_folder = folder.path() + "/config";
-            window = std::make_unique<MainWindow>(engine, options);
-            window->show();
-            if (!QTest::qWaitForWindowActive(window.get())) qFatal("the window was not shown");
-            return *window;
-        }
-        QString run(const char* name) const { return folder.path() + "/runs/" + name; }
-    };
+    using Fixture = WindowFixture;
 
 private Q_SLOTS:
     void a_first_start_shows_three_cards_and_names_the_device() {

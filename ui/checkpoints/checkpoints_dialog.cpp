@@ -88,6 +88,7 @@ CheckpointsDialog::CheckpointsDialog(Engine& engine, RunSource& run, QWidget* pa
     };
     key(QKeySequence("Ctrl+Return"), [this] { export_->click(); });
     key(QKeySequence(Qt::Key_Delete), [this] { delete_->click(); });
+    update_choice();
     read();
 }
 
@@ -197,7 +198,7 @@ void CheckpointsDialog::show_facts(Result<std::vector<session::CheckpointFacts>>
     const int64_t step = before ? before->record.step : -1;
     model_.show(std::move(*facts));
     table_->resizeColumnsToContents();
-    table_->selectRow(std::max(0, model_.row_of(step)));
+    table_->setCurrentIndex(model_.index(std::max(0, model_.row_of(step)), CheckpointsModel::Step));
     summary_->setText(model_.rowCount() == 0 ? "No checkpoint yet." : model_.summary());
     update_choice();
     if (std::exchange(again_, false)) read();

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-3.0-or-later
+// A person's whole way through the window with the real engine: a run from the dialog, pause and resume, a
+// rollout read beside its teacher, an export, and what the command line says of the same run.
+#include "tests/ui/window_fixture.h"
+#include "ui/launch/launch_dialog.h"
+#include "ui/models/candidates_model.h"
+#include "ui/plot/plot_widget.h"
+#include "ui/rollouts/token_view.h"
+
+#include <QComboBox>
+#include <QDialog>
+#include <QFile>
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
+#include <QLabel>
+#include <QListWidget>
+#include <QPushButton>
+#include <QTableView>
+#include <algorithm>
+#include <cmath>
+
+using namespace stillroom;
+using namespace stillroom::ui;
+
+class WorkbenchTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void from_the_launch_dialog_to_an_exported_model();
+};
+
+namespace {
+
+int recorded_points(const PlotWidget& chart) {
+    int64_t most = 0;
+    for (const auto& series : chart.snapshot().series) most = std::max(most, series.data.total);
+    return int(most);
+}
+
+} // namespace
+
+void WorkbenchTest::from_the_launch_dialog_to_an_exported_model() {
+    WindowFixture fixture(true);
+    MainWindow& window = fixture.open();
+    QTRY_VERIFY_WITH_TIMEOUT(fixture.engine.state() == Engine::State::Ready, 60000);
+
+    // The dialog: the self-distillation sample, fourteen steps.
+    QTest::keyClick(&window, Qt::Key_N, Qt::ControlModifier);
+    auto* dialog = find<LaunchDialog>(window, "dlg.launch");
+    QVERIFY(QTest::qWaitForWindowActive(dialog));
+    auto* preset = find<QComboBox>(*dialog, "fld.launch.preset");
+    QTRY_VERIFY(preset->findText("sample-opsd") >= 0);
+    preset->setFocus();
+    for (int i = 0; i < preset->count() && preset->currentText() != "sample-opsd"; ++i)
+        QTest::keyClick(preset,
+                        preset->currentIndex() < preset->findText("sample-opsd") ? Qt::Key_Down : Qt::Key_Up);
+    QCOMPARE(preset->currentText(), QString("sample-opsd"));
+    find<QListWidget>(*dialog, "list.launch.pages")->setCurrentRow(9);
+    type(*find<QLineEdit>(*dialog, "fld.launch.run.steps"), "14");
+    QTRY_VERIFY_WITH_TIMEOUT(find<QPushButton>(*dialog, "btn.launch.start")->isEnabled(), 20000);
+    QTest::keyClick(dialog, Qt::Key_Return, Qt::ControlModifier);
+
+    // The run: every chart of what it records has points; pause and resume.
+    QTRY_VERIFY_WITH_TIMEOUT(window.run() && window.run()->status().step >= 3, 120000);
+    QVERIFY(!dialog->isVisible());
+    QCOMPARE(window.run()->status().steps_planned, int64_t(14));
+    QApplication::setActiveWindow(&window); // as a window manager does when the dialog goes
+    QTest::keyClick(&window, Qt::Key_F8);
+    QTRY_COMPARE_WITH_TIMEOUT(window.run()->status().state, record::RunState::Paused, 30000);
+    const int64_t steps = window.run()->status().step;
+    window.resize(1920, 1600); // all charts in view
+    for (const char* id :
+         {"kl", "entropy", "overlap", "clip", "length", "grad", "lr", "speed", "memory", "time", "answers"}) {
+        const auto* chart = find<PlotWidget>(window, QString("chart.") + id);
+        QTRY_COMPARE_WITH_TIMEOUT(recorded_points(*chart), int(steps), 10000);
+    }
+    QVERIFY(recorded_points(*find<PlotWidget>(window, "chart.proxy")) >= 1);
+    QTest::keyClick(&window, Qt::Key_F8);
+    QTRY_VERIFY_WITH_TIMEOUT(window.run()->status().step > steps, 30000);
+    QTRY_VERIFY_WITH_TIMEOUT(!fixture.engine.busy(), 120000);
+    QTRY_COMPARE_WITH_TIMEOUT(window.run()->status().state, record::RunState::Finished, 10000);
+    const QString run = QString::fromStdString(window.run()->folder().string());
+
+    // A rollout whose candidates are kept, and its worst token.
+    QTest::keyClick(&window, Qt::Key_2, Qt::ControlModifier);
+    auto* tokens = find<TokenView>(window, "view.tokens");
+    auto* view = find<QWidget>(window, "view.rollouts");
+    QTRY_VERIFY_WITH_TIMEOUT(tokens->rollout() && tokens->is_laid_out(), 20000);
+    for (int i = 0; i < 600 && !tokens->rollout()->record.top16; ++i) {
+        const int64_t before = tokens->rollout()->id;
+        QTest::keyClick(view, Qt::Key_J);
+        QTRY_VERIFY(tokens->rollout()->id != before);
+    }
+    QVERIFY(tokens->rollout()->record.top16);
+    QTRY_VERIFY(tokens->is_laid_out());
+    QTest::keyClick(view, Qt::Key_N);
+    QVERIFY(tokens->cursor());
+
+    // The same token as the command line shows it.
+    const auto shown = run_cli({"show", run, "--rollout", QString::number(tokens->rollout()->id), "--json"});
+    QCOMPARE(shown.status, 0);
+    QJsonObject object = QJsonDocument::fromJson(shown.out).object();
+    if (object.contains("rollout")) object = object["rollout"].toObject();
+    const QJsonArray list = object["tokens"].toArray();
+    int worst = -1;
+    double most = -INFINITY;
+    for (int t = 0; t < list.size(); ++t) {
+        const double kl = list[t].toObject()["kl"].toDouble();
+        if (kl > most) most = kl, worst = t;
+    }
+    QCOMPARE(int(*tokens->cursor()), worst);
+    const auto* candidates = find<QTableView>(window, "table.candidates")->model();
+    QTRY_VERIFY(candidates->rowCount() >= 16);
+    std::map<int, std::pair<double, double>> expected; // id: log pS, log pT
+    for (const char* of : {"student_top16", "teacher_top16"}) {
+        for (const auto& entry : list[worst].toObject()[of].toArray()) {
+            const QJsonObject one = entry.toObject();
+            expected[one["id"].toInt()] = {one["student_logprob"].toDouble(),
+                                           one["teacher_logprob"].toDouble()};
+        }
+    }
+    int compared = 0;
+    for (int row = 0; row < candidates->rowCount(); ++row) {
+        const auto cell = [&](int column) { return candidates->index(row, column).data().toString(); };
+        const auto known = expected.find(cell(CandidatesModel::Id).toInt());
+        if (known == expected.end()) continue; // the sampled token, where it is outside both
+        // Three digits are shown, and the store keeps 16-bit floats.
+        QVERIFY(std::abs(cell(CandidatesModel::LogStudent).toDouble() - known->second.first) < 0.01);
+        QVERIFY(std::abs(cell(CandidatesModel::LogTeacher).toDouble() - known->second.second) < 0.01);
+        ++compared;
+    }
+    QCOMPARE(compared, int(expected.size()));
+
+    // Out of the menu as a Hugging Face folder, which the command line loads and answers with.
+    QTRY_VERIFY_WITH_TIMEOUT(window.actions()["act.exp.hf"].isEnabled(), 15000);
+    QTest::keyClick(&window, Qt::Key_X, Qt::ControlModifier | Qt::ShiftModifier);
+    auto* checkpoints = find<QDialog>(window, "dlg.checkpoints");
+    QTRY_VERIFY(find<QPushButton>(*checkpoints, "btn.checkpoints.export")->isEnabled());
+    const QString to = fixture.folder.path() + "/exported";
+    type(*find<QLineEdit>(*checkpoints, "fld.checkpoints.to"), to);
+    press(*checkpoints, "btn.checkpoints.export");
+    const auto* message = find<QLabel>(*checkpoints, "lbl.checkpoints.message");
+    QVERIFY2(
+        QTest::qWaitFor([&] { return message->text().startsWith("Verified: step 14"); }, 60000),
+        qPrintable(message->text() + " / " + find<QLabel>(*checkpoints, "lbl.checkpoints.needs")->text()));
+    QFile prompts(fixture.folder.path() + "/prompts.jsonl");
+    QVERIFY(prompts.open(QIODevice::WriteOnly));
+    prompts.write(R"({"messages": [{"role": "user", "content": "Start with 23, subtract 5, add 8."}]})"
+                  "\n");
+    prompts.close();
+    const auto answered =
+        run_cli({"generate", to, "--in", prompts.fileName(), "--temperature", "0", "--device", "cpu"});
+    QVERIFY2(answered.status == 0, answered.err.constData());
+    QVERIFY2(answered.out.contains("23-5=18"), answered.out.constData());
+    window.close();
+}
+
+QTEST_MAIN(WorkbenchTest)
+#include "workbench_test.moc"
