@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/docks/facts_dock.h"
 
+#include "ui/models/chart_numbers.h"
+
 #include <QApplication>
 #include <QClipboard>
 #include <QFileInfo>
 #include <QHeaderView>
-#include <QLocale>
 #include <QMenu>
 #include <QVBoxLayout>
 
@@ -80,14 +81,12 @@ std::vector<Fact> facts_of(const RunSource& run) {
     const auto kept = std::count_if(checkpoints.begin(), checkpoints.end(),
                                     [](const auto& checkpoint) { return !checkpoint.removed; });
     add("checkpoints", QString("%1 kept of %2").arg(kept).arg(checkpoints.size()), "");
-    const QLocale locale = QLocale::c();
     add("rollouts",
-        QString("%1, %2").arg(summary.rollouts).arg(locale.formattedDataSize(summary.rollout_bytes)), "");
+        QString("%1, %2").arg(count_text(summary.rollouts), bytes_text(double(summary.rollout_bytes))), "");
     add("top-16 kept",
         QString("%1 of %2, %3")
-            .arg(summary.top16)
-            .arg(summary.rollouts)
-            .arg(locale.formattedDataSize(summary.top16_bytes)),
+            .arg(count_text(summary.top16), count_text(summary.rollouts),
+                 bytes_text(double(summary.top16_bytes))),
         "record.top16");
     add("folder", QString::fromStdString(run.folder().string()), "");
     return facts;

@@ -2,12 +2,20 @@
 #include "ui/models/chart_numbers.h"
 
 #include <QLocale>
+#include <QRegularExpression>
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 namespace stillroom::ui {
 
 namespace {
+
+/// Numbers read the same everywhere; the C locale would leave thousands ungrouped.
+const QLocale& english() {
+    static const QLocale locale(QLocale::English, QLocale::UnitedStates);
+    return locale;
+}
 
 QString without_zero(QString text) {
     if (text.startsWith("0.")) return text.mid(1);
@@ -37,12 +45,16 @@ Unit unit_of(double value) {
 QString tick_label(double value, double stride, double most) {
     if (std::abs(value) < stride * 1e-6) return "0";
     if (most < 1e-3) {
-        const QString text = exponent(value, 1).replace(".0e", "e");
-        return text.size() > 6 ? exponent(value, 0) : text;
+        // As many digits as tell it from its neighbours.
+        const double digits =
+            std::floor(std::log10(std::abs(value)) + 1e-9) - std::floor(std::log10(stride) + 1e-9);
+        static const QRegularExpression zeros("\\.?0+e");
+        QString text = exponent(value, std::clamp(int(digits), 0, 12));
+        return text.contains('.') ? text.replace(zeros, "e") : text;
     }
     const Unit unit = unit_of(most);
     const int decimals = std::max(0, int(std::ceil(-std::log10(stride / unit.size) - 1e-9)));
-    QString text = unit.size == 1 && most >= 1000 ? QLocale::c().toString(value, 'f', decimals)
+    QString text = unit.size == 1 && most >= 1000 ? english().toString(value, 'f', decimals)
                                                   : QString::number(value / unit.size, 'f', decimals);
     // 2.5 apart needs a digit more than its power of ten says.
     const double rounded = std::round(value / unit.size * std::pow(10, decimals)) / std::pow(10, decimals);
@@ -73,7 +85,7 @@ QString short_number(double value) {
         const double scaled = value / unit.size;
         return QString::number(scaled, 'f', std::abs(scaled) < 100 ? 1 : 0) + unit.suffix;
     }
-    if (size >= 1000) return QLocale::c().toString(value, 'f', 0);
+    if (size >= 1000) return english().toString(value, 'f', 0);
     const int decimals = size >= 100 ? 1 : size >= 10 ? 2 : size >= 0.1 ? 3 : 4;
     QString text = QString::number(value, 'f', decimals);
     if (text.contains('.')) {
@@ -83,9 +95,9 @@ QString short_number(double value) {
     return without_zero(text);
 }
 
-QString count_text(int64_t count) { return QLocale::c().toString(qlonglong(count)); }
+QString count_text(int64_t count) { return english().toString(qlonglong(count)); }
 
-QString bytes_text(double bytes) { return QLocale(QLocale::English).formattedDataSize(qint64(bytes), 1); }
+QString bytes_text(double bytes) { return english().formattedDataSize(qint64(bytes), 1); }
 
 QString duration_text(double seconds) {
     const auto whole = int64_t(std::round(seconds));

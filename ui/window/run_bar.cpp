@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/window/run_bar.h"
 
+#include "ui/models/chart_numbers.h"
 #include "ui/window/theme.h"
 
 #include <QApplication>
 #include <QDateTime>
 #include <QHBoxLayout>
-#include <QLocale>
 #include <algorithm>
 #include <cmath>
 
@@ -27,13 +27,6 @@ double recent(const RunSource& run, const std::string& tag, size_t count) {
                                series->value.end());
     std::nth_element(values.begin(), values.begin() + ptrdiff_t(values.size() / 2), values.end());
     return values[values.size() / 2];
-}
-
-QString short_number(double value) {
-    if (value >= 1e6) return QString::number(value / 1e6, 'f', 1) + "M";
-    if (value >= 1e4) return QString::number(value / 1e3, 'f', 0) + "k";
-    if (value >= 1e3) return QString::number(value / 1e3, 'f', 1) + "k";
-    return QString::number(value, 'f', 0);
 }
 
 bool is_ended(record::RunState state) {
@@ -196,8 +189,7 @@ void StatusFields::show_status(const RunSource* run, const Engine& engine, std::
     speed_->setText(std::isnan(speed) ? QString() : short_number(speed) + " tok/s");
     end_->setText(end_text(*run));
     const double bytes = last_of(*run, "mem_peak_total");
-    memory_->setText(std::isnan(bytes) ? QString()
-                                       : "memory " + QLocale::c().formattedDataSize(qint64(bytes), 1));
+    memory_->setText(std::isnan(bytes) ? QString() : "memory " + bytes_text(bytes));
     recording_->setText(!status.fault.isEmpty() ? "damaged"
                         : status.recording      ? "recording ok"
                                                 : "recording paused");
