@@ -192,7 +192,7 @@ bool ChartModel::prepare(const SeriesStore& store, const std::map<std::string, s
         if (!drawn) continue;
         done &= line.pyramid.extend(*drawn, points_a_call);
         const bool smooths = options.half_life > 0 && line.kind != Line::Kind::Planned;
-        if (!smooths || broken_anew || line.smoothing->half_life() != options.half_life ||
+        if (!smooths || broken_anew || !line.smoothing || line.smoothing->half_life() != options.half_life ||
             line.smoothing->log() != options.window.log) {
             line.smoothing.reset();
             line.smooth_pyramid = {};

@@ -31,7 +31,6 @@ struct PlotSnapshot {
     double x_first = 0, x_last = 0, y_low = 0, y_high = 0;
     bool log = false, y_frozen = false, table = false;
     std::vector<PlotSeries> series;
-    std::vector<ErrorBar> error_bars;
     std::vector<Level> levels;
     std::vector<Marker> markers;
     std::vector<Band> bands;
