@@ -99,6 +99,14 @@ bool is_utf8(std::string_view bytes) {
     return true;
 }
 
+std::string shell_word(const std::string& text) {
+    constexpr const char* plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:@";
+    if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+    std::string word = "'";
+    for (const char letter : text) word += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+    return word + "'";
+}
+
 std::string_view trimmed(std::string_view text) {
     constexpr std::string_view blanks = " \t\r\n\v\f";
     const size_t begin = text.find_first_not_of(blanks);

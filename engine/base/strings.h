@@ -21,6 +21,9 @@ std::string quoted(std::string_view text, size_t limit = 60);
 /// Whether `bytes` is well-formed UTF-8 (no surrogates, no overlong forms, at most U+10FFFF).
 bool is_utf8(std::string_view bytes);
 
+/// As one word of a shell's command, in quotes where it must be.
+std::string shell_word(const std::string& text);
+
 std::string_view trimmed(std::string_view text);
 
 } // namespace stillroom

@@ -8,6 +8,7 @@
 #include "tests/support/golden.h"
 
 #include <cmath>
+#include <cstdio>
 #include <gtest/gtest.h>
 #include <limits>
 
@@ -97,6 +98,20 @@ TEST(BoundedQueue, refuses_what_passes_its_capacity_and_drains_after_closing) {
     EXPECT_EQ(queue.pop(std::chrono::milliseconds(1)), 1);
     EXPECT_EQ(queue.pop(std::chrono::milliseconds(1)), 3);
     EXPECT_EQ(queue.pop(std::chrono::milliseconds(1)), std::nullopt);
+}
+
+TEST(ShellWord, is_read_by_a_shell_as_it_was) {
+    for (const std::string text :
+         {"plain", "a=b", "two words", "it's", "$HOME", "", "a\nb", "\"quoted\"", "*", "~"}) {
+        const std::string command = "printf %s " + shell_word(text);
+        std::FILE* shell = ::popen(command.c_str(), "r");
+        ASSERT_TRUE(shell);
+        char said[64] = {};
+        const size_t length = std::fread(said, 1, sizeof said, shell);
+        EXPECT_EQ(::pclose(shell), 0);
+        EXPECT_EQ(std::string(said, length), text);
+    }
+    EXPECT_EQ(shell_word("data.files=/a/b-1.jsonl"), "data.files=/a/b-1.jsonl");
 }
 
 } // namespace stillroom

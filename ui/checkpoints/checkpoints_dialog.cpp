@@ -6,7 +6,6 @@
 #include "ui/window/theme.h"
 
 #include <QDesktopServices>
-#include <QFileDialog>
 #include <QGroupBox>
 #include <QHBoxLayout>
 #include <QHeaderView>
@@ -133,19 +132,13 @@ QWidget* CheckpointsDialog::build_export() {
     });
     connect(dtype_, &QComboBox::currentIndexChanged, this, &CheckpointsDialog::update_choice);
     connect(browse, &QToolButton::clicked, this, [this] {
-        auto* dialog = new QFileDialog(this, "Folder to write into", path_text(folder_));
-        dialog->setObjectName("dlg.checkpoints.browse");
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        dialog->setFileMode(QFileDialog::Directory);
-        dialog->setOption(QFileDialog::DontUseNativeDialog);
-        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& into) {
-            const QString name =
-                QString::fromStdString(fs::path(to_->text().toStdString()).filename().string());
-            to_->setText(into + "/" + name);
-            named_ = true;
-            update_choice();
-        });
-        dialog->open();
+        ask_path(*this,
+                 {"dlg.checkpoints.browse", "Folder to write into", Pick::Folder, {}, path_text(folder_)},
+                 [this](const QString& into) {
+                     to_->setText(into + "/" + path_text(fs::path(to_->text().toStdString()).filename()));
+                     named_ = true;
+                     update_choice();
+                 });
     });
     return group;
 }

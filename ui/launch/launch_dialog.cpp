@@ -2,14 +2,15 @@
 #include "ui/launch/launch_dialog.h"
 
 #include "base/files.h"
+#include "base/strings.h"
 #include "ui/launch/launch_side.h"
 #include "ui/launch/preflight_page.h"
 #include "ui/launch/presets.h"
 #include "ui/launch/recipe_page_view.h"
+#include "ui/window/ask.h"
 #include "ui/window/theme.h"
 
 #include <QComboBox>
-#include <QFileDialog>
 #include <QListWidget>
 #include <QMenu>
 #include <QPointer>
@@ -21,20 +22,6 @@
 namespace stillroom::ui {
 
 namespace {
-
-std::string shell_quoted(const std::string& text) {
-    std::string quoted = "'";
-    for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    return quoted + "'";
-}
-
-/// As a word of a command, quoted only where it must be.
-std::string shell_word(const std::string& text) {
-    const bool plain =
-        !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                "0123456789_-+=./,:@") == std::string::npos;
-    return plain ? text : shell_quoted(text);
-}
 
 bool is_same(const formats::Recipe& a, const formats::Recipe& b) {
     return a.file == b.file && formats::flattened(a) == formats::flattened(b);
@@ -340,28 +327,19 @@ QString LaunchDialog::command_line() const {
 
 void LaunchDialog::save_recipe() {
     if (!draft_.valid()) return say("A recipe is saved when no field has a fault. " + not_startable(), true);
-    auto* dialog = new QFileDialog(this, "Save recipe", QString(), "Recipes (*.toml)");
-    dialog->setObjectName("dlg.launch.save");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setDefaultSuffix("toml");
-    dialog->setOption(QFileDialog::DontUseNativeDialog);
-    dialog->selectFile(QString::fromStdString(draft_.recipe().run.name) + ".toml");
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
-        const auto text = formats::to_toml(formats::with_absolute_paths(draft_.recipe()));
-        const auto written = write_file(file.toStdString(), text);
-        say(written ? "Saved to " + file + "." : QString::fromStdString(written.error().message()), !written);
-    });
-    dialog->open();
+    const QString name = QString::fromStdString(draft_.recipe().run.name) + ".toml";
+    ask_path(*this, {"dlg.launch.save", "Save recipe", Pick::NewFile, "toml", name},
+             [this](const QString& file) {
+                 const auto text = formats::to_toml(formats::with_absolute_paths(draft_.recipe()));
+                 const auto written = write_file(file.toStdString(), text);
+                 say(written ? "Saved to " + file + "." : QString::fromStdString(written.error().message()),
+                     !written);
+             });
 }
 
 void LaunchDialog::ask_import() {
-    auto* dialog = new QFileDialog(this, "Import recipe", QString(), "Recipes (*.toml)");
-    dialog->setObjectName("dlg.launch.import");
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setOption(QFileDialog::DontUseNativeDialog);
-    connect(dialog, &QFileDialog::fileSelected, this, &LaunchDialog::import_recipe);
-    dialog->open();
+    ask_path(*this, {"dlg.launch.import", "Import recipe", Pick::File, "toml", {}},
+             [this](const QString& file) { import_recipe(file); });
 }
 
 void LaunchDialog::import_recipe(const QString& file) {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/launch/recipe_field.h"
 
+#include "ui/window/ask.h"
 #include "ui/window/theme.h"
 
 #include <QCheckBox>
 #include <QComboBox>
 #include <QEvent>
-#include <QFileDialog>
 #include <QGridLayout>
 #include <QHBoxLayout>
 #include <QLineEdit>
@@ -164,14 +164,13 @@ QWidget* RecipeField::make_path(QWidget* parent) {
     connect(edit, &QLineEdit::textChanged, this, &RecipeField::take);
     connect(browse, &QToolButton::clicked, this, [this, edit, panel] {
         const bool file = key_ == "evaluation.data";
-        auto* dialog =
-            new QFileDialog(panel, file ? "Choose a file" : "Choose a model's folder", edit->text());
-        dialog->setObjectName("dlg.launch.browse");
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        dialog->setOption(QFileDialog::DontUseNativeDialog);
-        dialog->setFileMode(file ? QFileDialog::ExistingFile : QFileDialog::Directory);
-        connect(dialog, &QFileDialog::fileSelected, edit, &QLineEdit::setText);
-        dialog->open();
+        ask_path(*panel,
+                 {"dlg.launch.browse",
+                  file ? "Choose a file" : "Choose a model's folder",
+                  file ? Pick::File : Pick::Folder,
+                  {},
+                  edit->text()},
+                 [edit](const QString& path) { edit->setText(path); });
     });
     return edit;
 }

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/run/chart_export.h"
 
+#include "ui/window/ask.h"
+
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
-#include <QFileDialog>
 #include <QFormLayout>
 #include <QPushButton>
 
 namespace stillroom::ui {
 
 namespace {
-
-QFileDialog* file_dialog(QWidget& parent, const QString& name, const QString& title) {
-    auto* dialog = new QFileDialog(&parent, title);
-    dialog->setObjectName(name);
-    dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setOption(QFileDialog::DontUseNativeDialog);
-    return dialog;
-}
 
 QComboBox* combo(const char* name, const QStringList& items) {
     auto* box = new QComboBox;
@@ -28,17 +21,6 @@ QComboBox* combo(const char* name, const QStringList& items) {
 }
 
 } // namespace
-
-void ask_file(QWidget& parent, const QString& name, const QString& title, const QString& suffix,
-              const QString& file_name, std::function<void(const QString&)> chosen) {
-    auto* dialog = file_dialog(parent, name, title);
-    dialog->setAcceptMode(QFileDialog::AcceptSave);
-    dialog->setNameFilter(suffix.toUpper() + " (*." + suffix + ")");
-    dialog->setDefaultSuffix(suffix);
-    dialog->selectFile(file_name + "." + suffix);
-    QObject::connect(dialog, &QFileDialog::fileSelected, &parent, std::move(chosen));
-    dialog->open();
-}
 
 QDialog* ask_chart_export(QWidget& parent, const QString& chart, const QString& file_name, int half_life,
                           std::function<void(const ChartExport&)> wanted) {
@@ -83,14 +65,17 @@ QDialog* ask_chart_export(QWidget& parent, const QString& chart, const QString& 
             wanted(choice);
         };
         dialog->accept();
-        if (choice.format == ChartExport::Format::Csv)
-            return ask_file(parent, "dlg.exportCharts.file", "Export values", "csv", file_name, chosen);
-        if (!choice.all)
-            return ask_file(parent, "dlg.exportCharts.file", "Export picture", "png", file_name, chosen);
-        auto* folder = file_dialog(parent, "dlg.exportCharts.file", "Folder for the pictures");
-        folder->setFileMode(QFileDialog::Directory);
-        QObject::connect(folder, &QFileDialog::fileSelected, &parent, chosen);
-        folder->open();
+        const bool values = choice.format == ChartExport::Format::Csv;
+        const QString suffix = values ? "csv" : "png";
+        if (values || !choice.all) {
+            ask_path(parent,
+                     {"dlg.exportCharts.file", dialog->windowTitle(), Pick::NewFile, suffix,
+                      file_name + "." + suffix},
+                     chosen);
+        } else {
+            ask_path(parent, {"dlg.exportCharts.file", "Folder for the pictures", Pick::Folder, {}, {}},
+                     chosen);
+        }
     });
     dialog->open();
     return dialog;

@@ -21,8 +21,4 @@ struct ChartExport {
 QDialog* ask_chart_export(QWidget& parent, const QString& chart, const QString& file_name, int half_life,
                           std::function<void(const ChartExport&)> wanted);
 
-/// Asks for a file to write; then calls `chosen`.
-void ask_file(QWidget& parent, const QString& name, const QString& title, const QString& suffix,
-              const QString& file_name, std::function<void(const QString&)> chosen);
-
 } // namespace stillroom::ui

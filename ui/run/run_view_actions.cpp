@@ -4,6 +4,7 @@
 #include "ui/run/chart_export.h"
 #include "ui/run/chart_grid.h"
 #include "ui/run/run_view.h"
+#include "ui/window/ask.h"
 
 #include <QApplication>
 #include <QClipboard>
@@ -247,8 +248,8 @@ void RunView::export_pictures(const Pane& pane, const ChartExport& choice) {
 
 void RunView::export_values() {
     if (!run()) return;
-    ask_file(*this, "dlg.exportMetrics", "Export metrics", "csv",
-             QString::fromStdString(run()->folder().filename().string()) + "-metrics",
+    const QString name = QString::fromStdString(run()->folder().filename().string()) + "-metrics.csv";
+    ask_path(*this, {"dlg.exportMetrics", "Export metrics", Pick::NewFile, "csv", name},
              [this](const QString& file) { write_values({}, file); });
 }
 

@@ -4,6 +4,7 @@
 #include <QCheckBox>
 #include <QComboBox>
 #include <QDialogButtonBox>
+#include <QFileDialog>
 #include <QFormLayout>
 #include <QLabel>
 #include <QPushButton>
@@ -37,6 +38,28 @@ QDialog* ask(QWidget& parent, const QString& name, const QString& title, const Q
     }
     dialog->open();
     return dialog;
+}
+
+void ask_path(QWidget& parent, const PathQuestion& question, std::function<void(const QString&)> chosen) {
+    auto* dialog = new QFileDialog(&parent, question.title);
+    dialog->setObjectName(question.name);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    dialog->setOption(QFileDialog::DontUseNativeDialog);
+    if (!question.suffix.isEmpty()) {
+        dialog->setNameFilter(QString("%1 (*.%2)").arg(question.suffix.toUpper(), question.suffix));
+        dialog->setDefaultSuffix(question.suffix);
+    }
+    dialog->setFileMode(question.pick == Pick::Folder ? QFileDialog::Directory
+                        : question.pick == Pick::File ? QFileDialog::ExistingFile
+                                                      : QFileDialog::AnyFile);
+    if (question.pick == Pick::NewFile) {
+        dialog->setAcceptMode(QFileDialog::AcceptSave);
+        dialog->selectFile(question.start);
+    } else if (!question.start.isEmpty()) {
+        dialog->setDirectory(question.start);
+    }
+    QObject::connect(dialog, &QFileDialog::fileSelected, &parent, std::move(chosen));
+    dialog->open();
 }
 
 QDialog* ask_settings(QWidget& parent, Settings& settings, std::function<void()> changed) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 // Which run the window shows, and what its menus do with it.
 #include "base/files.h"
+#include "base/strings.h"
 #include "formats/recipe.h"
 #include "record/queries.h"
 #include "ui/checkpoints/checkpoints_dialog.h"
@@ -23,19 +24,12 @@
 #include <QCloseEvent>
 #include <QDesktopServices>
 #include <QDir>
-#include <QFileDialog>
 #include <QMenu>
 #include <QUrl>
 
 namespace stillroom::ui {
 
 namespace {
-
-std::string shell_quoted(const std::string& text) {
-    std::string quoted = "'";
-    for (const char letter : text) quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
-    return quoted + "'";
-}
 
 bool is_ended(record::RunState state) {
     using enum record::RunState;
@@ -273,13 +267,8 @@ void MainWindow::connect_actions() {
     on("act.file.sample", [this] { start_shipped("sample-opd"); });
     on("act.file.sampleSelf", [this] { start_shipped("sample-opsd"); });
     on("act.file.open", [this] {
-        auto* dialog = new QFileDialog(this, "Open run folder", options_.runs_folder);
-        dialog->setObjectName("dlg.open");
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        dialog->setFileMode(QFileDialog::Directory);
-        dialog->setOption(QFileDialog::DontUseNativeDialog);
-        connect(dialog, &QFileDialog::fileSelected, this, &MainWindow::open_run);
-        dialog->open();
+        ask_path(*this, {"dlg.open", "Open run folder", Pick::Folder, {}, options_.runs_folder},
+                 [this](const QString& run) { open_run(run); });
     });
     on("act.file.duplicate", [this] {
         auto recipe = formats::read_recipe(run_->folder() / "recipe.toml");
@@ -290,33 +279,27 @@ void MainWindow::connect_actions() {
     });
     on("act.file.resume", [this] { resume_run(QString::fromStdString(run_->folder().string())); });
     on("act.file.importRecipe", [this] {
-        auto* dialog = new QFileDialog(this, "Import recipe", QString(), "Recipes (*.toml)");
-        dialog->setObjectName("dlg.importRecipe");
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        dialog->setOption(QFileDialog::DontUseNativeDialog);
-        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
-            auto recipe = formats::read_recipe(file.toStdString());
-            if (!recipe)
-                return say(QString::fromStdString(recipe.error().message()) + ". Nothing was changed.", true);
-            launch_dialog().set_recipe(*recipe);
-            launch_dialog().show();
-            update_actions();
-        });
-        dialog->open();
+        ask_path(*this, {"dlg.importRecipe", "Import recipe", Pick::File, "toml", {}},
+                 [this](const QString& file) {
+                     auto recipe = formats::read_recipe(file.toStdString());
+                     if (!recipe)
+                         return say(QString::fromStdString(recipe.error().message()) +
+                                        ". Nothing was changed.",
+                                    true);
+                     launch_dialog().set_recipe(*recipe);
+                     launch_dialog().show();
+                     update_actions();
+                 });
     });
     on("act.file.exportRecipe", [this] {
-        auto* dialog = new QFileDialog(this, "Export recipe", QString(), "Recipes (*.toml)");
-        dialog->setObjectName("dlg.exportRecipe");
-        dialog->setAttribute(Qt::WA_DeleteOnClose);
-        dialog->setAcceptMode(QFileDialog::AcceptSave);
-        dialog->setDefaultSuffix("toml");
-        dialog->setOption(QFileDialog::DontUseNativeDialog);
-        connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
-            auto text = read_file(run_->folder() / "recipe.toml");
-            auto written = text ? write_file(file.toStdString(), *text) : Result<void>(text.error());
-            if (!written) say(QString::fromStdString(written.error().message()), true);
-        });
-        dialog->open();
+        ask_path(*this,
+                 {"dlg.exportRecipe", "Export recipe", Pick::NewFile, "toml", run_->status().name + ".toml"},
+                 [this](const QString& file) {
+                     if (!run_) return;
+                     auto text = read_file(run_->folder() / "recipe.toml");
+                     auto written = text ? write_file(file.toStdString(), *text) : Result<void>(text.error());
+                     if (!written) say(QString::fromStdString(written.error().message()), true);
+                 });
     });
     on("act.file.copyCommand", [this] { copy_command(); });
     on("act.file.settings", [this] {
@@ -423,8 +406,8 @@ void MainWindow::copy_command() {
     const auto recipe = run_->folder() / "recipe.toml";
     const auto& summary = run_->status().summary;
     const std::string command =
-        "stillroom-cli train " + shell_quoted(recipe.string()) + " --out " +
-        shell_quoted(session::new_run_folder(run_->folder().parent_path(), summary.name).string()) +
+        "stillroom-cli train " + shell_word(recipe.string()) + " --out " +
+        shell_word(session::new_run_folder(run_->folder().parent_path(), summary.name).string()) +
         "  # recipe " + summary.recipe_hash;
     QApplication::clipboard()->setText(QString::fromStdString(command));
     statusBar()->showMessage("The command line was copied.", 3000);
