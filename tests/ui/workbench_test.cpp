@@ -27,6 +27,9 @@ class WorkbenchTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
     void from_the_launch_dialog_to_an_exported_model();
+    void a_run_that_was_killed_is_recognised_and_goes_on_bit_for_bit();
+    void a_run_of_another_process_is_followed_and_takes_no_commands();
+    void stopping_at_once_saves_and_exports();
 };
 
 namespace {
@@ -35,6 +38,25 @@ int recorded_points(const PlotWidget& chart) {
     int64_t most = 0;
     for (const auto& series : chart.snapshot().series) most = std::max(most, series.data.total);
     return int(most);
+}
+
+QStringList small_run(const QString& folder, int steps) {
+    return {"train",    "sample-opd",
+            "--out",    folder,
+            "--device", "cpu",
+            "--steps",  QString::number(steps),
+            "--set",    "rollout.prompts_per_step=4",
+            "--set",    "evaluation.limit=4",
+            "--set",    "checkpoint.every=3",
+            "--set",    "checkpoint.export_at_end=false"};
+}
+
+std::vector<double> losses(const QString& run) {
+    std::vector<double> values;
+    const auto reader = record::RunReader::open(path_of(run));
+    if (!reader) return values;
+    for (const auto& point : reader->series("loss").value()) values.push_back(point.value);
+    return values;
 }
 
 } // namespace
@@ -153,6 +175,68 @@ void WorkbenchTest::from_the_launch_dialog_to_an_exported_model() {
     QVERIFY2(answered.status == 0, answered.err.constData());
     QVERIFY2(answered.out.contains("23-5=18"), answered.out.constData());
     window.close();
+}
+
+void WorkbenchTest::a_run_that_was_killed_is_recognised_and_goes_on_bit_for_bit() {
+    WindowFixture fixture(true);
+    const QString whole = fixture.folder.path() + "/whole", killed = fixture.run("killed");
+    const auto trained = run_cli(small_run(whole, 30));
+    QVERIFY2(trained.status == 0, trained.err.constData());
+    std::filesystem::create_directories(path_of(fixture.run("")));
+    QProcess child;
+    child.start(STILLROOM_CLI, small_run(killed, 30));
+    QTRY_VERIFY_WITH_TIMEOUT(losses(killed).size() >= 8, 60000);
+    child.kill();
+    QVERIFY(child.waitForFinished());
+    const size_t recorded = losses(killed).size();
+    QVERIFY(recorded < 30);
+
+    MainWindow& window = fixture.open();
+    QTRY_VERIFY(find<QWidget>(window, "panel.start.interrupted")->isVisible());
+    const QString said = find<QLabel>(window, "lbl.start.interrupted")->text();
+    QVERIFY2(said.contains(QString("step %1 of 30").arg(recorded)), qPrintable(said));
+    auto* resume = find<QPushButton>(window, "btn.start.resume");
+    QTRY_VERIFY_WITH_TIMEOUT(resume->isEnabled(), 60000);
+    QTest::mouseClick(resume, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(window.run() && window.run()->status().state == record::RunState::Finished,
+                             120000);
+    QTRY_VERIFY(!fixture.engine.busy());
+    QCOMPARE(losses(killed), losses(whole));
+}
+
+void WorkbenchTest::a_run_of_another_process_is_followed_and_takes_no_commands() {
+    WindowFixture fixture(true);
+    std::filesystem::create_directories(path_of(fixture.run("")));
+    QProcess child;
+    child.start(STILLROOM_CLI, small_run(fixture.run("theirs"), 400));
+    QTRY_VERIFY_WITH_TIMEOUT(losses(fixture.run("theirs")).size() >= 2, 60000);
+    MainWindow& window = fixture.open();
+    window.open_run(fixture.run("theirs"));
+    QTRY_COMPARE(window.run()->status().driver, Driver::Elsewhere);
+    const int64_t seen = window.run()->series().last_step();
+    QTRY_VERIFY_WITH_TIMEOUT(window.run()->series().last_step() > seen + 3, 30000);
+    QTRY_VERIFY(!window.actions()["act.run.pause"].isEnabled());
+    QVERIFY2(window.actions()["act.run.pause"].toolTip().contains("process"),
+             qPrintable(window.actions()["act.run.pause"].toolTip()));
+    child.terminate(); // finishes its step and saves
+    QVERIFY(child.waitForFinished(60000));
+    QTRY_VERIFY_WITH_TIMEOUT(window.run()->status().state == record::RunState::Stopped, 30000);
+}
+
+void WorkbenchTest::stopping_at_once_saves_and_exports() {
+    WindowFixture fixture(true);
+    MainWindow& window = fixture.open();
+    auto* sample = find<QPushButton>(window, "btn.start.sample");
+    QTRY_VERIFY_WITH_TIMEOUT(sample->isEnabled(), 60000);
+    QTest::mouseClick(sample, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(window.run() && window.run()->status().step >= 2, 120000);
+    QTest::keyClick(&window, Qt::Key_F8, Qt::ControlModifier | Qt::ShiftModifier);
+    press(*find<QDialog>(window, "dlg.stopNow"), "btn.stopNow.stop");
+    QTRY_VERIFY_WITH_TIMEOUT(!fixture.engine.busy(), 60000);
+    const auto* banner = find<QLabel>(window, "lbl.banner.text");
+    QTRY_VERIFY_WITH_TIMEOUT(banner->text().startsWith("Exported step"), 60000);
+    const auto model = window.run()->folder() / "export" / "model";
+    QCOMPARE(run_cli({"inspect", QString::fromStdString(model.string())}).status, 0);
 }
 
 QTEST_MAIN(WorkbenchTest)
