@@ -23,7 +23,7 @@ packages=(
     libsqlitecpp-dev libsqlite3-dev libboost-dev libgtest-dev
 )
 
-gui_packages=(qt6-base-dev qt6-charts-dev libgl-dev fonts-dejavu-core)
+gui_packages=(qt6-base-dev qt6-charts-dev libqt6opengl6-dev libgl-dev fonts-dejavu-core)
 use_gui=ON
 
 install_packages() {
