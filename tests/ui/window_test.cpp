@@ -241,6 +241,31 @@ private Q_SLOTS:
         QVERIFY(!window.isVisible());
     }
 
+    void a_sample_run_comes_with_hints_until_they_are_hidden_for_good() {
+        Fixture fixture(true);
+        write_run(path_of(fixture.run("alpha")), "alpha", record::RunState::Finished);
+        MainWindow* window = &fixture.open();
+        window->open_run(fixture.run("alpha"));
+        QTRY_COMPARE(window->run()->series().last_step(), int64_t(3));
+        QVERIFY(!find<QWidget>(*window, "panel.hints")->isVisible());
+        window->actions()["act.file.close"].trigger();
+        auto* sample = find<QPushButton>(*window, "btn.start.sample");
+        QTRY_VERIFY_WITH_TIMEOUT(sample->isVisible() && sample->isEnabled(), 60000);
+        QTest::mouseClick(sample, Qt::LeftButton);
+        QTRY_VERIFY_WITH_TIMEOUT(find<QWidget>(*window, "panel.hints")->isVisible(), 60000);
+        QVERIFY(find<QLabel>(*window, "lbl.hints.text")->text().contains("Alt+Return"));
+        press(*window, "btn.hints.next");
+        QVERIFY(find<QLabel>(*window, "lbl.hints.text")->text().contains("Ctrl+2"));
+        press(*window, "btn.hints.hide");
+        QVERIFY(!find<QWidget>(*window, "panel.hints")->isVisible());
+        const int64_t step = window->run()->status().step;
+        QTRY_VERIFY_WITH_TIMEOUT(window->run()->status().step > step, 30000);
+        QVERIFY(!find<QWidget>(*window, "panel.hints")->isVisible());
+        window->run()->send(session::StopAfterStep{});
+        QTRY_VERIFY_WITH_TIMEOUT(!fixture.engine.busy(), 60000);
+        QVERIFY(!SettingsFile(fixture.folder.path() + "/config").load().hints);
+    }
+
     void a_full_disk_shows_a_banner_and_training_goes_on_until_there_is_room_again() {
         Fixture fixture(true);
         const QString runs = fixture.folder.path() + "/runs";

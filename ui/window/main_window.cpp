@@ -35,8 +35,8 @@ QDockWidget* dock_of(const QWidget* content) { return qobject_cast<QDockWidget*>
 
 MainWindow::MainWindow(Engine& engine, Options options, QWidget* parent)
     : QMainWindow(parent), engine_(engine), options_(std::move(options)), file_(options_.config_folder),
-      runs_(options_.runs_folder), actions_(this, menuBar()), banner_(new Banner), tabs_(new QTabBar),
-      views_(new QStackedWidget), pages_(new QStackedWidget), start_(new StartPage),
+      runs_(options_.runs_folder), actions_(this, menuBar()), banner_(new Banner), hints_(new HintLine),
+      tabs_(new QTabBar), views_(new QStackedWidget), pages_(new QStackedWidget), start_(new StartPage),
       bar_(new RunBar(actions_, this)), fields_(new StatusFields(*statusBar(), this)) {
     setObjectName("win.main");
     setWindowTitle("Stillroom");
@@ -118,9 +118,15 @@ void MainWindow::build_views() {
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
     layout->addWidget(banner_);
+    layout->addWidget(hints_);
     layout->addWidget(pages_, 1);
     setCentralWidget(centre);
 
+    connect(hints_, &HintLine::hideWanted, this, [this] {
+        settings_.hints = false;
+        file_.save(settings_);
+        update_status();
+    });
     connect(start_, &StartPage::sampleWanted, this, [this] { start_shipped("sample-opd"); });
     connect(start_, &StartPage::selfSampleWanted, this, [this] { start_shipped("sample-opsd"); });
     connect(start_, &StartPage::newRunWanted, this, [this] { actions_["act.file.new"].trigger(); });

@@ -7,6 +7,7 @@
 #include "ui/source/engine.h"
 #include "ui/source/run_source.h"
 #include "ui/window/actions.h"
+#include "ui/window/hints.h"
 #include "ui/window/settings.h"
 #include "ui/window/watchdog.h"
 
@@ -96,6 +97,7 @@ private:
     Watchdog watchdog_;
 
     Banner* banner_;
+    HintLine* hints_;
     QTabBar* tabs_;
     QStackedWidget* views_; // RunView, RolloutsView
     QStackedWidget* pages_; // StartPage, the views

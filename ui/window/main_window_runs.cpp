@@ -154,6 +154,7 @@ void MainWindow::update_status() {
                                                                            : "No run open";
     bar_->show_status(run_.get(), engine_text);
     fields_->show_status(run_.get(), engine_, cursor_.step());
+    hints_->show_run(run_.get(), settings_.hints);
     if (!run_) {
         setWindowTitle("Stillroom");
         return;
@@ -306,6 +307,7 @@ void MainWindow::connect_actions() {
         ask_settings(*this, settings_, [this] {
             file_.save(settings_);
             apply_theme(settings_.theme);
+            update_status();
         });
     });
     on("act.file.close", [this] { close_run(); });
