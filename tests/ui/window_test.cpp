@@ -7,6 +7,7 @@
 #include <QDialog>
 #include <QDockWidget>
 #include <QLabel>
+#include <QListWidget>
 #include <QPushButton>
 #include <QToolButton>
 #include <QTreeView>
@@ -83,6 +84,23 @@ private Q_SLOTS:
         // A run that has ended can't be paused, and the action says why.
         QVERIFY(!window.actions()["act.run.pause"].isEnabled());
         QVERIFY(window.actions()["act.run.pause"].toolTip().contains("ended"));
+    }
+
+    void an_alarm_shows_its_rollouts_and_can_be_muted() {
+        Fixture fixture;
+        write_run(path_of(fixture.run("alpha")), "alpha", record::RunState::Finished);
+        MainWindow& window = fixture.open();
+        window.open_run(fixture.run("alpha"));
+        auto* alarms = find<QListWidget>(window, "list.alarms");
+        QTRY_COMPARE(alarms->count(), 1);
+        QVERIFY(alarms->item(0)->text().startsWith("Truncation, steps 2-3\n31 % of rollouts"));
+        press(window, "btn.alarms.mute");
+        QVERIFY(alarms->item(0)->text().contains("(muted to step 53)"));
+        press(window, "btn.alarms.show");
+        QVERIFY(find<QWidget>(window, "view.rollouts")->isVisible());
+        QTest::keyClick(&window, Qt::Key_1, Qt::ControlModifier);
+        QTRY_VERIFY(find<QLabel>(window, "lbl.charts.selection")->text().startsWith("Steps 2-3"));
+        QCOMPARE(find<QToolButton>(window, "lbl.status.alarms")->text(), "1 alarm"); // still counted
     }
 
     void a_run_whose_process_is_gone_is_interrupted_and_can_be_resumed() {

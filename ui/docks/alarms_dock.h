@@ -7,6 +7,8 @@
 #include <QLabel>
 #include <QListWidget>
 #include <QPointer>
+#include <QToolButton>
+#include <map>
 
 namespace stillroom::ui {
 
@@ -21,11 +23,14 @@ Q_SIGNALS:
     void shown(qint64 first_step, qint64 last_step);
 
 private:
+    enum Data { FirstStep = Qt::UserRole, LastStep, Name, Active };
     void update_alarms();
 
     QPointer<RunSource> run_;
     QLabel* empty_;
     QListWidget* list_;
+    QToolButton *show_, *mute_;
+    std::map<std::string, int64_t> muted_until_; // steps, by name
 };
 
 } // namespace stillroom::ui
