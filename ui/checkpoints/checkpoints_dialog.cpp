@@ -10,7 +10,6 @@
 #include <QHBoxLayout>
 #include <QHeaderView>
 #include <QShortcut>
-#include <QStorageInfo>
 #include <QThreadPool>
 #include <QToolButton>
 #include <QUrl>
@@ -35,7 +34,9 @@ QPushButton* button(const QString& text, const char* name, const QString& tip) {
 /// Of the nearest folder above that exists.
 double free_bytes(fs::path path) {
     while (!path.empty() && !fs::exists(path)) path = path.parent_path();
-    return double(QStorageInfo(path_text(path)).bytesAvailable());
+    std::error_code code;
+    const auto space = fs::space(path, code);
+    return code ? 0 : double(space.available);
 }
 
 } // namespace
