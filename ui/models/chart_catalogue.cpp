@@ -105,7 +105,7 @@ std::vector<ChartDefinition> make_catalogue() {
                line("response_length_max", "max", "longest of the step, tokens", Fourth, Dash::DashDot)}));
     last().from_zero = true;
 
-    charts.push_back(chart("grad", "Gradient norm", "log scale", "L2 norm of all gradients before clipping.",
+    charts.push_back(chart("grad", "Gradient norm", "", "L2 norm of all gradients before clipping.",
                            {line("grad_norm", "norm", "before clipping", First)}));
     last().log = true;
 

@@ -74,8 +74,13 @@ void PlotWidget::set_selection(std::optional<XRange> range) {
 void PlotWidget::set_values(const QStringList& values, const QString& at) {
     for (size_t i = 0; i < scene_.series.size() && qsizetype(i) < values.size(); ++i)
         scene_.series[i].value = values[qsizetype(i)];
-    legend_->show_series(scene_.series, at);
-    setAccessibleDescription(legend_->text() + ". " + caption_->text());
+    at_->setText(at);
+    legend_->show_series(scene_.series);
+    setAccessibleDescription(legend_text() + ". " + caption_->text());
+}
+
+QString PlotWidget::legend_text() const {
+    return at_->text().isEmpty() ? legend_->text() : legend_->text() + ", " + at_->text();
 }
 
 void PlotWidget::set_remark(const QString& remark) {
@@ -129,10 +134,10 @@ void PlotWidget::update_caption() {
 PlotSnapshot PlotWidget::snapshot() const {
     PlotSnapshot shot;
     shot.title = title_;
-    shot.unit = unit_;
+    shot.unit = unit_label_->text();
     shot.caption = caption_->text();
     shot.message = scene_.message;
-    shot.legend = legend_->text();
+    shot.legend = legend_text();
     shot.x_first = scene_.x_first;
     shot.x_last = scene_.x_last;
     shot.y_low = scene_.y_low;

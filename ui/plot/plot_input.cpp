@@ -20,8 +20,10 @@ const Marker* PlotWidget::marker_at(QPointF at) const {
     if (at.y() > marker_strip + 2) return nullptr;
     const Marker* found = nullptr;
     double best = near;
-    for (const Marker& marker : scene_.markers) {
-        const double distance = std::abs(scene_.px(marker.x) - at.x());
+    const auto places = scene_.marker_places();
+    for (size_t i = 0; i < places.size(); ++i) {
+        const Marker& marker = scene_.markers[i];
+        const double distance = std::abs(places[i].x() - at.x());
         if (marker.x < scene_.x_first || marker.x > scene_.x_last || distance > best) continue;
         best = distance;
         found = &marker;
@@ -32,9 +34,10 @@ const Marker* PlotWidget::marker_at(QPointF at) const {
 QString PlotWidget::tip_at(QPointF at) const {
     QStringList names;
     if (at.y() <= marker_strip + 2) { // several may stand at one place
-        for (const Marker& marker : scene_.markers) {
-            if (std::abs(scene_.px(marker.x) - at.x()) <= near && names.size() < 8)
-                names.push_back(marker.text);
+        const auto places = scene_.marker_places();
+        for (size_t i = 0; i < places.size(); ++i) {
+            if (std::abs(places[i].x() - at.x()) <= near && names.size() < 8)
+                names.push_back(scene_.markers[i].text);
         }
         return names.join('\n');
     }

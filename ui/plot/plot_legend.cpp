@@ -4,6 +4,7 @@
 #include <QHelpEvent>
 #include <QPainter>
 #include <QToolTip>
+#include <cmath>
 
 namespace stillroom::ui {
 
@@ -17,10 +18,17 @@ PlotLegend::PlotLegend(QWidget* parent) : QWidget(parent) {
     setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
 }
 
-void PlotLegend::show_series(const std::vector<PlotSeries>& series, const QString& at) {
+void PlotLegend::show_series(const std::vector<PlotSeries>& series) {
     entries_.clear();
     for (const auto& one : series) entries_.push_back({one.style, one.value, {}});
-    at_ = at;
+    setAccessibleDescription(text());
+    arrange();
+    update();
+}
+
+void PlotLegend::show_levels(const QStringList& levels) {
+    if (levels == levels_) return;
+    levels_ = levels;
     setAccessibleDescription(text());
     arrange();
     update();
@@ -29,8 +37,7 @@ void PlotLegend::show_series(const std::vector<PlotSeries>& series, const QStrin
 QString PlotLegend::text() const {
     QStringList parts;
     for (const auto& entry : entries_) parts.push_back((entry.style.name + " " + entry.value).trimmed());
-    if (!at_.isEmpty()) parts.push_back(at_);
-    return parts.join(", ");
+    return (parts + levels_).join(", ");
 }
 
 QSize PlotLegend::sizeHint() const { return {100, minimumHeight()}; }
@@ -52,7 +59,11 @@ void PlotLegend::arrange() {
         entry.place = place(sample_width + gap + metrics.horizontalAdvance(entry.style.name) + gap +
                             std::max(reserved, metrics.horizontalAdvance(entry.value) + 2));
     }
-    at_place_ = at_.isEmpty() ? QRect() : place(metrics.horizontalAdvance(at_));
+    level_places_.clear();
+    for (const QString& level : levels_) {
+        const QString name = QString(level).remove(" ↑").remove(" ↓") + " ↑"; // as wide without its arrow
+        level_places_.push_back(place(sample_width + gap + metrics.horizontalAdvance(name)));
+    }
     const int height = y + line;
     if (height != minimumHeight()) {
         setFixedHeight(height);
@@ -75,7 +86,7 @@ void PlotLegend::paintEvent(QPaintEvent*) {
             fill.setAlpha(120);
             painter.setPen(QPen(colour, 1));
             painter.setBrush(fill);
-            painter.drawRect(sample.adjusted(6.5, 0.5, -4.5, -0.5));
+            painter.drawRect(sample.adjusted(0.5, 0.5, -0.5, -0.5));
         } else {
             painter.setPen(pen_of(entry.style, palette()));
             painter.drawLine(QPointF(sample.left(), middle), QPointF(sample.right(), middle));
@@ -95,8 +106,16 @@ void PlotLegend::paintEvent(QPaintEvent*) {
         painter.drawText(text, Qt::AlignLeft | Qt::AlignVCenter,
                          metrics.elidedText(entry.value, Qt::ElideRight, text.width()));
     }
-    painter.setPen(palette().color(QPalette::PlaceholderText));
-    painter.drawText(at_place_, Qt::AlignLeft | Qt::AlignVCenter, at_);
+    const QColor faint = palette().color(QPalette::PlaceholderText);
+    for (size_t i = 0; i < level_places_.size(); ++i) {
+        const QRect& at = level_places_[i];
+        const double middle = std::floor(at.top() + at.height() / 2.0) + 0.5;
+        painter.setPen(QPen(faint, 1, Qt::DashLine));
+        painter.drawLine(QPointF(at.left(), middle), QPointF(at.left() + sample_width, middle));
+        painter.setPen(faint);
+        painter.drawText(at.adjusted(sample_width + gap, 0, 0, 0), Qt::AlignLeft | Qt::AlignVCenter,
+                         levels_[qsizetype(i)]);
+    }
 }
 
 bool PlotLegend::event(QEvent* event) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The legend below a plot: a dash sample or mark, a name and the value at the cursor for each series. Places
-// don't move with the values.
+// The legend below a plot: a dash sample or mark, a name and the value at the cursor for each series, then
+// the levels. Places don't move with the values.
 #pragma once
 
 #include "ui/plot/plot_scene.h"
@@ -13,10 +13,11 @@ class PlotLegend : public QWidget {
     Q_OBJECT
 public:
     explicit PlotLegend(QWidget* parent = nullptr);
-    /// `at`: the step of the values, at the end.
-    void show_series(const std::vector<PlotSeries>& series, const QString& at);
+    void show_series(const std::vector<PlotSeries>& series);
+    /// "cap 64"; "capacity 23.5 ↑" where it lies above the plot.
+    void show_levels(const QStringList& levels);
     QSize sizeHint() const override;
-    QString text() const; // for tests and screen readers: "exact .118, k1 .121, @437"
+    QString text() const; // for tests and screen readers: "exact .118, k1 .121, cap 64"
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -32,8 +33,8 @@ private:
     void arrange();
 
     std::vector<Entry> entries_;
-    QString at_;
-    QRect at_place_;
+    QStringList levels_;
+    std::vector<QRect> level_places_;
 };
 
 } // namespace stillroom::ui

@@ -117,26 +117,13 @@ void paint_stack(QPainter& painter, const PlotScene& scene, const QPalette& pale
     painter.setBrush(Qt::NoBrush);
 }
 
-void paint_levels(QPainter& painter, const PlotScene& scene, const QPalette& palette, const QFont& font) {
-    const QFontMetricsF metrics(font);
-    const QRectF& area = scene.area;
-    painter.setFont(font);
+/// Their names are in the legend: here they would hide curves.
+void paint_levels(QPainter& painter, const PlotScene& scene, const QPalette& palette) {
+    painter.setPen(QPen(faint(palette), 1, Qt::DashLine));
     for (const Level& level : scene.levels) {
-        if (scene.log && !(level.y > 0)) continue;
-        const bool above = level.y > scene.y_high, inside = !above && level.y >= scene.y_low;
-        const double y = above ? area.top() : inside ? scene.py(level.y) : area.bottom();
-        if (inside) {
-            painter.setPen(QPen(faint(palette), 1, Qt::DashLine));
-            painter.drawLine(QPointF(area.left(), y), QPointF(area.right(), y));
-        }
-        const QString text = inside ? level.name : level.name + (above ? " ↑" : " ↓");
-        const double width = metrics.horizontalAdvance(text) + 6;
-        double top = y - metrics.height();
-        if (top < area.top()) top = y + 1;
-        const QRectF rect(area.right() - width, top, width, metrics.height());
-        painter.fillRect(rect, shade(palette.color(QPalette::Base), 200));
-        painter.setPen(faint(palette));
-        painter.drawText(rect, Qt::AlignCenter, text);
+        if (level.y < scene.y_low || level.y > scene.y_high) continue;
+        const double y = std::round(scene.py(level.y)) + 0.5;
+        painter.drawLine(QPointF(scene.area.left(), y), QPointF(scene.area.right(), y));
     }
 }
 
@@ -327,14 +314,17 @@ void paint_before(QPainter& painter, const PlotScene& scene, const QPalette& pal
         painter.setPen(faint(palette));
         painter.drawText(area, Qt::AlignCenter | Qt::TextWordWrap, scene.message);
     }
-    paint_levels(painter, scene, palette, font);
+    paint_levels(painter, scene, palette);
     paint_points(painter, scene, palette);
-    for (const Marker& marker : scene.markers) {
+    const auto places = scene.marker_places();
+    for (size_t i = 0; i < places.size(); ++i) {
+        const Marker& marker = scene.markers[i];
         if (!within(scene, marker.x)) continue;
         const double x = std::round(scene.px(marker.x)) + 0.5;
         painter.setPen(QPen(shade(palette.color(QPalette::Text), 45), 1));
-        painter.drawLine(QPointF(x, marker_strip), QPointF(x, area.bottom()));
-        paint_marker(painter, marker.kind, QPointF(x, marker_strip / 2.0), palette);
+        if (i == 0 || scene.markers[i - 1].x != marker.x) // one line a place
+            painter.drawLine(QPointF(x, marker_strip), QPointF(x, area.bottom()));
+        paint_marker(painter, marker.kind, places[i], palette);
     }
     paint_rails(painter, scene, palette, font);
     const auto vertical = [&](double x, const QPen& pen) {

@@ -108,8 +108,30 @@ void PlotScene::fit_y(const YLimits& limits) {
     if (limits.at_most) y_high = std::min(y_high, *limits.at_most + 0.02 * range);
 }
 
+std::vector<QPointF> PlotScene::marker_places() const {
+    constexpr double apart = 10, half = 5; // a shape is 9 pixels across
+    std::vector<QPointF> places;
+    for (size_t i = 0; i < markers.size();) {
+        size_t end = i + 1;
+        while (end < markers.size() && markers[end].x == markers[i].x) ++end;
+        const double width = apart * double(end - i - 1);
+        const double left =
+            std::min(px(markers[i].x) - width / 2, area.right() + right_margin - half - width);
+        for (size_t n = 0; i < end; ++i, ++n)
+            places.emplace_back(std::round(left + apart * double(n)) + 0.5, marker_strip / 2.0);
+    }
+    return places;
+}
+
+QStringList PlotScene::level_names() const {
+    QStringList names;
+    for (const Level& level : levels)
+        names.push_back(level.name + (level.y > y_high ? " ↑" : level.y < y_low ? " ↓" : ""));
+    return names;
+}
+
 std::vector<Tick> PlotScene::y_ticks() const {
-    const int most = std::max(2, int(area.height() / 32));
+    const int most = std::max(2, int(area.height() / 24));
     return log ? log_ticks(y_low, y_high, most) : linear_ticks(y_low, y_high, most);
 }
 

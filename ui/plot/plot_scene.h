@@ -12,6 +12,7 @@
 #include <QPalette>
 #include <QPen>
 #include <QRectF>
+#include <QStringList>
 
 namespace stillroom::ui {
 
@@ -57,6 +58,10 @@ struct PlotScene {
     std::pair<int, int> off_scale() const;
     /// Sets the Y range to what lies within the X range, with a margin of 5 %. Levels far off stay outside.
     void fit_y(const YLimits& limits);
+    /// Where each marker's shape stands in the strip above; those of one place stand side by side.
+    std::vector<QPointF> marker_places() const;
+    /// In the legend: "cap 64", with an arrow where it lies outside of the Y range.
+    QStringList level_names() const;
     std::vector<Tick> y_ticks() const;
     std::vector<Tick> x_axis_ticks(const QFont& font) const;
 };

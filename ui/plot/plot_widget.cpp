@@ -154,22 +154,27 @@ PlotWidget::PlotWidget(const QString& id, const QString& title, const QString& u
     : QWidget(parent), title_(title), unit_(unit) {
     scene_.curves_elsewhere = Canvas::pool_size;
     setObjectName("chart." + id);
-    setAccessibleName(unit.isEmpty() ? title : title + ", " + unit);
     setFocusPolicy(Qt::StrongFocus);
     setMinimumSize(380, 190);
-    build(id, title, unit);
+    build(id, title);
+    update_unit();
     place();
 }
 
 PlotWidget::~PlotWidget() = default;
 
-void PlotWidget::build(const QString& id, const QString& title, const QString& unit) {
+void PlotWidget::build(const QString& id, const QString& title) {
     title_label_ = new QLabel(title);
     QFont bold = font();
     bold.setBold(true);
     title_label_->setFont(bold);
-    unit_label_ = new QLabel(unit);
+    unit_label_ = new QLabel;
     unit_label_->setForegroundRole(QPalette::PlaceholderText);
+    at_ = new QLabel;
+    at_->setObjectName("chart." + id + ".at");
+    at_->setForegroundRole(QPalette::PlaceholderText);
+    at_->setFont(small_font(font()));
+    at_->setToolTip("The step whose values the legend shows");
     menu_ = new QToolButton;
     menu_->setObjectName("btn." + id + ".menu");
     menu_->setAccessibleName(title + ": menu");
@@ -197,6 +202,7 @@ void PlotWidget::build(const QString& id, const QString& title, const QString& u
     caption_->setFont(small_font(font()));
     caption_->setForegroundRole(QPalette::PlaceholderText);
     caption_->setSizePolicy(QSizePolicy::Ignored, QSizePolicy::Fixed);
+    caption_->setWordWrap(true);
 
     auto* header = new QHBoxLayout;
     header->setContentsMargins(8, 0, 0, 0);
@@ -204,6 +210,7 @@ void PlotWidget::build(const QString& id, const QString& title, const QString& u
     header->addWidget(title_label_);
     header->addWidget(unit_label_, 1);
     header->addWidget(linear_);
+    header->addWidget(at_);
     header->addWidget(menu_);
     auto* foot = new QVBoxLayout;
     foot->setContentsMargins(8, 0, 8, 0);
@@ -223,7 +230,7 @@ void PlotWidget::build(const QString& id, const QString& title, const QString& u
 SeriesId PlotWidget::add_series(const SeriesStyle& style) {
     scene_.series.push_back({style, {}, {}, {}, 0});
     canvas_->set_series_count(scene_.series.size());
-    legend_->show_series(scene_.series, {});
+    legend_->show_series(scene_.series);
     return SeriesId(scene_.series.size()) - 1;
 }
 
@@ -245,6 +252,7 @@ void PlotWidget::place() {
     if (!y_frozen_) scene_.fit_y(limits_);
     scene_.area = plot_area(canvas_->size(), scene_, small_font(font()));
     canvas_->set_ranges(scene_);
+    legend_->show_levels(scene_.level_names());
     update_caption();
     redraw();
 }
@@ -255,9 +263,18 @@ void PlotWidget::set_log(bool log) {
     if (log == scene_.log) return;
     scene_.log = log;
     y_frozen_ = false;
+    update_unit();
     for (auto& one : scene_.series) one.data.segments.clear(); // they were made for the other axis
     canvas_->set_log(log);
     place();
+}
+
+void PlotWidget::update_unit() {
+    QStringList parts;
+    if (!unit_.isEmpty()) parts.push_back(unit_);
+    if (scene_.log) parts.push_back("log scale");
+    unit_label_->setText(parts.join(", "));
+    setAccessibleName((QStringList(title_) + parts).join(", "));
 }
 
 void PlotWidget::restyle() {

@@ -75,7 +75,7 @@ public:
     /// A second, weaker cursor: where the pointer is in some chart.
     void set_probe(std::optional<double> x);
     void set_selection(std::optional<XRange> range);
-    /// In the legend, one a series; `at`: the step they belong to.
+    /// In the legend, one a series; `at`: the step they belong to, beside the title.
     void set_values(const QStringList& values, const QString& at);
     /// Added to "drawn N of M".
     void set_remark(const QString& remark);
@@ -120,11 +120,13 @@ private:
     class Canvas; // Qt Charts' view
     friend class Canvas;
 
-    void build(const QString& id, const QString& title, const QString& unit);
+    void build(const QString& id, const QString& title);
     void place();   // area and axes
     void redraw();  // repaints the canvas
     void restyle(); // pens from the palette
     void update_caption();
+    void update_unit();
+    QString legend_text() const;
     void press(QMouseEvent* event);
     void move(QMouseEvent* event);
     void release(QMouseEvent* event);
@@ -143,7 +145,7 @@ private:
     bool panning_ = false;
     XRange pan_from_;
 
-    QLabel *title_label_, *unit_label_, *caption_;
+    QLabel *title_label_, *unit_label_, *at_, *caption_;
     QToolButton *menu_, *linear_;
     PlotLegend* legend_;
     Canvas* canvas_;

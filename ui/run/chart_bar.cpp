@@ -46,6 +46,7 @@ ChartBar::ChartBar(QWidget* parent) : QWidget(parent) {
     auto* modes = new QButtonGroup(this);
     for (QToolButton* button : {zoom_, select_}) {
         button->setCheckable(true);
+        button->setAutoRaise(true); // flat, so that the pressed one stands out
         modes->addButton(button);
     }
     kinds_ = named(new QToolButton, "btn.charts.markers", "Markers");
@@ -57,14 +58,9 @@ ChartBar::ChartBar(QWidget* parent) : QWidget(parent) {
                                   MarkerKind::Alarm, MarkerKind::Pause, MarkerKind::Resume}) {
         markers_.insert(kind);
         QString name = name_of(kind);
-        QPixmap picture(16, 16);
-        picture.fill(Qt::transparent);
-        QPainter painter(&picture);
-        painter.setRenderHint(QPainter::Antialiasing);
-        paint_marker(painter, kind, {8, 8}, palette());
-        painter.end();
         name[0] = name[0].toUpper();
-        auto* action = menu->addAction(QIcon(picture), name + "s");
+        auto* action = menu->addAction(name + "s");
+        action->setData(int(kind));
         action->setCheckable(true);
         action->setChecked(true);
         connect(action, &QAction::toggled, this, [this, kind](bool on) {
@@ -77,6 +73,7 @@ ChartBar::ChartBar(QWidget* parent) : QWidget(parent) {
         });
     }
     kinds_->setMenu(menu);
+    paint_kinds();
     reset_ = named(new QToolButton, "btn.charts.reset", "Reset zoom");
     reset_->setText("Reset zoom");
     reset_->setToolTip("Show the whole run in all charts (0)");
@@ -122,6 +119,23 @@ ChartBar::ChartBar(QWidget* parent) : QWidget(parent) {
     set_selecting(false);
     set_selection({});
     set_zoomed(false);
+}
+
+void ChartBar::paint_kinds() {
+    for (QAction* action : kinds_->menu()->actions()) {
+        QPixmap picture(16, 16);
+        picture.fill(Qt::transparent);
+        QPainter painter(&picture);
+        painter.setRenderHint(QPainter::Antialiasing);
+        paint_marker(painter, MarkerKind(action->data().toInt()), {8, 8}, palette());
+        painter.end();
+        action->setIcon(QIcon(picture));
+    }
+}
+
+void ChartBar::changeEvent(QEvent* event) {
+    QWidget::changeEvent(event);
+    if (event->type() == QEvent::PaletteChange && kinds_->menu()) paint_kinds();
 }
 
 void ChartBar::set_axis(XAxis axis) { axis_->setCurrentIndex(int(axis)); }

@@ -45,12 +45,17 @@ Q_SIGNALS:
     void selectionCleared();
     void zoomResetWanted();
 
+protected:
+    void changeEvent(QEvent* event) override;
+
 private:
+    void paint_kinds(); // the shapes in the menu of markers
+
     QComboBox* axis_;
     QSlider* smooth_;
     QLabel *half_life_, *selection_;
     QCheckBox* raw_;
-    QToolButton *zoom_, *select_, *kinds_, *reset_, *clear_;
+    QToolButton *zoom_, *select_, *kinds_ = nullptr, *reset_, *clear_;
     QPushButton* show_;
     std::set<MarkerKind> markers_;
 };

@@ -181,7 +181,8 @@ void RunView::copy(bool as_json) {
         nlohmann::ordered_json row{{"step", step}};
         QStringList cells{QString::number(step)};
         for (size_t line = 0; line < styles.size(); ++line) {
-            const auto value = pane.model.recorded_at(line, step);
+            auto value = pane.model.recorded_at(line, step);
+            if (value && record::is_undefined(*value)) value.reset();
             if (value) row[styles[line].name.toStdString()] = *value;
             cells.push_back(value ? QString::number(*value, 'g', QLocale::FloatingPointShortest) : QString());
         }

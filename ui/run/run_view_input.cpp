@@ -216,6 +216,10 @@ void RunView::set_zoom(std::optional<XRange> range, bool remember) {
     }
     if (remember) zoomed_at_ = now;
     zoom_ = range;
+    // Who looks at the past stays there while the run goes on.
+    if (zoom_ && run() &&
+        zoom_->second < run()->series().x_of(run()->series().last_step(), options_.window.axis))
+        actions()["act.chart.follow"].setChecked(false);
     bar_->set_zoomed(zoom_.has_value());
     const XRange shown = shown_range();
     for (auto& pane : panes_) pane->plot->set_x_range(shown.first, shown.second, options_.window.axis);
