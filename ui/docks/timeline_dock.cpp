@@ -3,10 +3,12 @@
 
 #include "ui/window/theme.h"
 
+#include <QImage>
 #include <QKeyEvent>
 #include <QMouseEvent>
 #include <QPainter>
 #include <QPainterPath>
+#include <algorithm>
 #include <array>
 
 namespace stillroom::ui {
@@ -114,24 +116,31 @@ void TimelineDock::paint_phases(QPainter& painter) const {
     const int line = fontMetrics().height(), top = area.top() + line + 6;
     std::array<const Series*, phases.size()> series{};
     for (size_t i = 0; i < phases.size(); ++i) series[i] = run_->series().find(phases[i].tag);
-    // One column a step, or a step a pixel where there are more steps than pixels.
+    // One line of pixels, each with the phase that its place within its step falls into: the cost is that of
+    // the width, however many steps there are.
+    std::array<QRgb, phases.size()> colours{};
+    for (size_t i = 0; i < phases.size(); ++i) colours[i] = colour(phases[i].role, palette()).rgb();
+    QImage pixels(std::max(1, area.width()), 1, QImage::Format_ARGB32_Premultiplied);
+    pixels.fill(Qt::transparent);
+    auto* row = reinterpret_cast<QRgb*>(pixels.scanLine(0));
     const int64_t last = run_->series().last_step();
-    const int64_t stride = std::max<int64_t>(1, last_step() / std::max(1, area.width()));
-    for (int64_t step = 1; step <= last; step += stride) {
-        double total = 0;
-        std::array<double, phases.size()> seconds{};
-        for (size_t i = 0; i < phases.size(); ++i) total += seconds[i] = value_at(series[i], step);
-        if (total <= 0) continue;
-        const double left = x_of(double(step) - 1),
-                     width = std::max(1.0, x_of(double(step - 1 + stride)) - left);
-        double x = left;
-        const double gap = width > 6 ? 1 : 0;
-        for (size_t i = 0; i < phases.size(); ++i) {
-            const double share = seconds[i] / total * (width - gap);
-            painter.fillRect(QRectF(x, top, share, line), colour(phases[i].role, palette()));
-            x += share;
+    const double step_width = area.width() / double(last_step()), gap = step_width > 6 ? 1 : 0;
+    int64_t known = 0; // the step whose phases are in `until`
+    std::array<double, phases.size()> until{};
+    for (int x = 0; x < area.width(); ++x) {
+        const double place = (x + 0.5) / step_width;
+        const int64_t step = int64_t(place) + 1;
+        if (step > last) break;
+        if (step != known) {
+            known = step;
+            double total = 0;
+            for (size_t i = 0; i < phases.size(); ++i) until[i] = total += value_at(series[i], step);
         }
+        const double within = (place - double(step - 1)) * step_width / (step_width - gap) * until.back();
+        const auto phase = std::upper_bound(until.begin(), until.end(), within) - until.begin();
+        if (size_t(phase) < phases.size()) row[x] = colours[size_t(phase)];
     }
+    painter.drawImage(QRect(area.left(), top, area.width(), line), pixels);
     // The key of colours, at the right of the bottom.
     const int bottom = top + 2 * line + 12;
     if (bottom + line > height()) return;
