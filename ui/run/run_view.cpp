@@ -4,14 +4,13 @@
 #include "ui/run/chart_bar.h"
 #include "ui/run/chart_grid.h"
 
-#include <QElapsedTimer>
 #include <QVBoxLayout>
 
 namespace stillroom::ui {
 
 namespace {
 
-constexpr int tick_interval = 50, tick_budget = 10; // milliseconds
+constexpr int tick_interval = 17, redraw_interval = 50; // milliseconds
 
 const std::map<std::string, std::string> no_settings;
 
@@ -43,7 +42,7 @@ void RunView::build() {
         plot->set_log(definition.log);
         plot->installEventFilter(this);
         panes_.push_back(
-            std::make_unique<Pane>(Pane{plot, ChartModel(definition), definition.log, true, nullptr}));
+            std::make_unique<Pane>(Pane{plot, ChartModel(definition), definition.log, true, nullptr, {}}));
         connect_plot(*panes_.back(), panes_.size() - 1);
         grid_->add(plot);
     }
@@ -109,19 +108,18 @@ bool RunView::in_view(const Pane& pane) const {
     return pane.plot->isVisible() && !window()->isMinimized() && !pane.plot->visibleRegion().isEmpty();
 }
 
+/// One chart a turn: what is replaced is painted before the next turn, and painting costs more than
+/// replacing.
 void RunView::tick() {
-    QElapsedTimer spent;
-    spent.start();
     bool more = false;
     for (size_t i = 0; i < panes_.size(); ++i) {
         Pane& pane = *panes_[(next_ + i) % panes_.size()];
         if (!pane.dirty || !in_view(pane)) continue;
-        if (spent.elapsed() >= tick_budget) {
-            next_ = (next_ + i) % panes_.size(); // the rest is next
-            return;
-        }
-        refresh(pane);
-        more |= pane.dirty;
+        more = true;
+        if (pane.drawn.isValid() && pane.drawn.elapsed() < redraw_interval) continue;
+        next_ = (next_ + i + 1) % panes_.size();
+        pane.drawn.start();
+        return refresh(pane);
     }
     if (!more) timer_.stop();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
-// The charts of a run. What is new is only marked; a timer draws the charts that are in view, some
-// milliseconds a time.
+// The charts of a run. What is new is only marked; a timer draws the charts that are in view, one
+// a turn of the event loop.
 #pragma once
 
 #include "ui/models/chart_csv.h"
@@ -9,6 +9,7 @@
 #include "ui/plot/plot_widget.h"
 #include "ui/window/view.h"
 
+#include <QElapsedTimer>
 #include <QTimer>
 #include <deque>
 
@@ -45,6 +46,7 @@ private:
         ChartModel model;
         bool log, dirty = true;
         std::unique_ptr<ChartTableModel> table;
+        QElapsedTimer drawn; // since then
     };
     static constexpr size_t history_kept = 50;
 

@@ -11,6 +11,7 @@
 #include <QDateTime>
 #include <QDir>
 #include <QMenu>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -73,7 +74,10 @@ void RunView::update_actions() {
     const QString no_run = run() ? QString() : "no run is open";
     for (const char* name : {"act.chart.logY", "act.chart.logAll", "act.chart.table", "act.chart.follow"})
         actions().allow(name, no_run);
-    actions().allow("act.chart.resetAll", zoom_ ? QString() : "the whole run is shown");
+    const bool zoomed = zoom_ || std::any_of(panes_.begin(), panes_.end(),
+                                             [](const auto& pane) { return pane->plot->is_y_frozen(); });
+    bar_->set_zoomed(zoomed);
+    actions().allow("act.chart.resetAll", zoomed ? QString() : "the whole run is shown");
     actions().allow("act.chart.showRollouts", !run() ? no_run
                                               : cursor().selection() || cursor().step()
                                                   ? QString()
@@ -87,7 +91,6 @@ void RunView::set_axis(XAxis axis) {
     options_.window.axis = axis;
     zoom_.reset(); // its ends are places on the other axis
     history_.clear();
-    bar_->set_zoomed(false);
     bar_->set_axis(axis);
     actions()[axis_actions[int(axis)].name].setChecked(true);
     update_lists();
@@ -133,6 +136,7 @@ void RunView::set_table(Pane& pane, bool table) {
 }
 
 void RunView::show_menu(size_t index, QPoint at) {
+    set_current(index); // the focus alone would not do in a window that isn't active
     panes_[index]->plot->setFocus(Qt::OtherFocusReason);
     auto* menu = new QMenu(this);
     menu->setObjectName("menu.chart.this");

@@ -25,7 +25,9 @@ void RunView::connect_plot(Pane& pane, size_t index) {
     connect(plot, &PlotWidget::resetWanted, this, [this, plot] {
         plot->set_y_auto();
         set_zoom(std::nullopt);
+        update_actions();
     });
+    connect(plot, &PlotWidget::yRangeChanged, this, &RunView::update_actions);
     connect(plot, &PlotWidget::linearWanted, this, [this, &pane] { set_log(pane, false); });
     connect(plot, &PlotWidget::menuWanted, this, [this, index](QPoint at) { show_menu(index, at); });
 }
@@ -220,7 +222,6 @@ void RunView::set_zoom(std::optional<XRange> range, bool remember) {
     if (zoom_ && run() &&
         zoom_->second < run()->series().x_of(run()->series().last_step(), options_.window.axis))
         actions()["act.chart.follow"].setChecked(false);
-    bar_->set_zoomed(zoom_.has_value());
     const XRange shown = shown_range();
     for (auto& pane : panes_) pane->plot->set_x_range(shown.first, shown.second, options_.window.axis);
     update_actions();
@@ -237,7 +238,8 @@ void RunView::zoom_back() {
 void RunView::zoom(int direction) {
     if (direction == 0) {
         for (auto& pane : panes_) pane->plot->set_y_auto();
-        return set_zoom(std::nullopt);
+        set_zoom(std::nullopt);
+        return update_actions();
     }
     const XRange range = shown_range();
     const double factor = direction > 0 ? 0.5 : 2;
