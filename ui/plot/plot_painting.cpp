@@ -258,9 +258,8 @@ void paint_marker(QPainter& painter, MarkerKind kind, QPointF at, const QPalette
         painter.drawPolygon(QPolygonF({at + QPointF(0, -4), at + QPointF(4, 3.5), at + QPointF(-4, 3.5)}));
         break;
     case MarkerKind::Alarm:
-        stroke(Role::Stop, 2.2);
-        painter.drawLine(at + QPointF(0, -4.5), at + QPointF(0, 1));
-        painter.drawLine(at + QPointF(0, 3.2), at + QPointF(0, 4.4));
+        painter.fillRect(QRectF(at.x() - 1.2, at.y() - 5, 2.4, 6), colour(Role::Stop, palette));
+        painter.fillRect(QRectF(at.x() - 1.2, at.y() + 2.6, 2.4, 2.4), colour(Role::Stop, palette));
         break;
     case MarkerKind::Pause:
         stroke(Role::Wait, 2);

@@ -68,6 +68,7 @@ public:
     /// Frozen there until set_y_auto().
     void set_y_range(double low, double high);
     void set_y_auto();
+    bool is_y_frozen() const { return y_frozen_; }
     void set_y_limits(const YLimits& limits) { limits_ = limits; }
     void set_log(bool log);
     bool is_log() const { return scene_.log; }
