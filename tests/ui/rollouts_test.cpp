@@ -88,7 +88,9 @@ struct Window {
     QColor pixel_under(size_t token) {
         const QRect place = tokens().rect_of(token);
         // Inside the token's box, above its text.
-        return tokens().viewport()->grab().toImage().pixelColor(place.left() + 2, place.top() + 5);
+        const QImage image = tokens().viewport()->grab().toImage();
+        const QPointF at = QPointF(place.left() + 2, place.top() + 5) * image.devicePixelRatio();
+        return image.pixelColor(at.toPoint());
     }
 };
 
@@ -661,7 +663,7 @@ void RolloutsTest::looks_right_at_all_sizes_and_themes() {
         w.window.resize(size);
         QTRY_VERIFY(w.tokens().is_laid_out());
         const QImage image = w.view->grab().toImage();
-        QCOMPARE(image.width(), w.view->width());
+        QCOMPARE(image.deviceIndependentSize().toSize(), w.view->size());
         std::set<QRgb> colours;
         for (int y = 0; y < image.height(); y += 3) {
             for (int x = 0; x < image.width(); x += 3) colours.insert(image.pixel(x, y));
