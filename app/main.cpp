@@ -5,6 +5,7 @@
 
 #include <QApplication>
 #include <QCommandLineParser>
+#include <QScreen>
 #include <QStandardPaths>
 #include <QTimer>
 #include <algorithm>
@@ -15,6 +16,8 @@
 #include <string_view>
 
 namespace {
+
+constexpr int title_height = 40; // pixels, of most window managers at most
 
 volatile std::sig_atomic_t asked_to_end = 0;
 void on_signal(int) { asked_to_end = 1; }
@@ -76,7 +79,14 @@ int main(int argc, char** argv) {
     options.safe_mode = parser.isSet("safe-mode");
     options.reset_layout = parser.isSet("reset-layout");
     stillroom::ui::MainWindow window(engine, options);
-    window.show();
+    // With its frame it would not fit a small screen. (Without a screen there is nothing to fit.)
+    const QSize room = QGuiApplication::primaryScreen()->availableGeometry().size(), size = window.size();
+    const bool fits = size.width() < room.width() && size.height() + title_height < room.height();
+    if (fits || QGuiApplication::platformName() == "offscreen") {
+        window.show();
+    } else {
+        window.showMaximized();
+    }
     if (const QStringList runs = parser.positionalArguments(); !runs.isEmpty()) window.open_run(runs.front());
     if (parser.isSet("sample")) {
         QObject::connect(&engine, &stillroom::ui::Engine::loaded, &window,
