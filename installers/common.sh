@@ -20,7 +20,7 @@ as_root() {
 packages=(
     build-essential cmake ninja-build pkg-config ccache mold clang-format git ca-certificates python3 python3-venv
     libssl-dev nlohmann-json3-dev libcli11-dev libtomlplusplus-dev libspdlog-dev libpcre2-dev libutf8proc-dev
-    libsqlitecpp-dev libsqlite3-dev libboost-dev libgtest-dev
+    libsqlitecpp-dev libsqlite3-dev libboost-dev libginac-dev libgtest-dev
 )
 
 gui_packages=(qt6-base-dev qt6-charts-dev libqt6opengl6-dev libgl-dev fonts-dejavu-core)

@@ -13,7 +13,8 @@ namespace stillroom::cli {
 namespace {
 
 struct Options {
-    std::string rule = "boxed_last";
+    std::string rule = "boxed_last", percent = "written", order = "any", units = "optional";
+    int decimals = -1;
     Streams streams;
 };
 
@@ -26,16 +27,27 @@ Result<std::string> text_of(const nlohmann::json& item, const char* key) {
     return found->get<std::string>();
 }
 
-Result<nlohmann::json> judged(const nlohmann::json& item, maths::Rule rule) {
+maths::Policy policy_of(const Options& options) {
+    maths::Policy policy;
+    if (options.percent == "value") policy.percent = maths::Policy::Percent::Value;
+    if (options.order == "as_written") policy.order = maths::Policy::Order::AsWritten;
+    if (options.units == "required") policy.units = maths::Policy::Units::Required;
+    if (options.decimals >= 0) policy.decimals = options.decimals;
+    return policy;
+}
+
+Result<nlohmann::json> judged(const nlohmann::json& item, maths::Rule rule, const maths::Policy& policy) {
     const auto gold = text_of(item, "gold");
     if (!gold) return gold.error();
     const auto prediction = text_of(item, "prediction");
     if (!prediction) return prediction.error();
-    const maths::Judgement judgement = maths::check(*prediction, *gold, rule);
+    const maths::Judgement judgement = maths::check(*prediction, *gold, rule, policy);
     return nlohmann::json{
         {"extracted", judgement.extracted ? nlohmann::json(*judgement.extracted) : nlohmann::json()},
         {"verdict", maths::to_string(judgement.verdict)},
-        {"why", judgement.why}};
+        {"why", judgement.why},
+        {"answer_normal", judgement.answer_normal},
+        {"gold_normal", judgement.gold_normal}};
 }
 
 } // namespace
@@ -44,18 +56,33 @@ void add_check_answers(CLI::App& app) {
     auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "check-answers", "judge predictions against gold answers: equal, different, unknown");
-    const std::vector<std::string> rules{"boxed_last", "gsm8k_hash",  "answer_line",
-                                         "whole",      "last_number", "final_answer"};
+    const std::vector<std::string> rules{"boxed_last",  "gsm8k_hash",   "answer_line", "whole",
+                                         "last_number", "last_formula", "final_answer"};
     command->add_option("--rule", options->rule, "how the answer is found in a prediction")
         ->check(CLI::IsMember(rules))
         ->capture_default_str();
+    command->add_option("--percent", options->percent, "whether 10% is 10 (written) or 0.1 (value)")
+        ->check(CLI::IsMember({"written", "value"}))
+        ->capture_default_str();
+    command->add_option("--order", options->order, "whether the order of a list counts")
+        ->check(CLI::IsMember({"any", "as_written"}))
+        ->capture_default_str();
+    command->add_option("--units", options->units, "whether a unit that one side leaves out is a difference")
+        ->check(CLI::IsMember({"optional", "required"}))
+        ->capture_default_str();
+    command
+        ->add_option("--decimals", options->decimals,
+                     "accept a decimal rounded to so many places; without it decimals are exact")
+        ->check(CLI::Range(0, 40));
     add_stream_options(*command, options->streams);
     command->footer("Example:\n  echo '{\"gold\": \"1/2\", \"prediction\": \"so \\\\boxed{0.5}\"}' | "
                     "build/bin/stillroom-cli check-answers");
     command->callback([options] {
         const maths::Rule rule = maths::parse_rule(options->rule).value();
-        exit_with(answer_lines(options->streams,
-                               [rule](const nlohmann::json& item) { return judged(item, rule); }));
+        exit_with(
+            answer_lines(options->streams, [rule, policy = policy_of(*options)](const nlohmann::json& item) {
+                return judged(item, rule, policy);
+            }));
     });
 }
 

@@ -7,15 +7,17 @@
 #include <algorithm>
 #include <array>
 #include <utility>
+#include <vector>
 
 namespace stillroom::maths {
 
 namespace {
 
-constexpr std::array<std::pair<Rule, const char*>, 6> rule_names{{{Rule::BoxedLast, "boxed_last"},
+constexpr std::array<std::pair<Rule, const char*>, 7> rule_names{{{Rule::BoxedLast, "boxed_last"},
                                                                   {Rule::Gsm8kHash, "gsm8k_hash"},
                                                                   {Rule::AnswerLine, "answer_line"},
                                                                   {Rule::Whole, "whole"},
+                                                                  {Rule::LastFormula, "last_formula"},
                                                                   {Rule::LastNumber, "last_number"},
                                                                   {Rule::FinalAnswer, "final_answer"}}};
 
@@ -171,9 +173,9 @@ std::optional<std::string> answer_line(std::string_view text) {
     }
 }
 
-/// Content of the last complete $...$, $$...$$, \(...\) or \[...\].
-std::optional<std::string> last_formula(std::string_view text) {
-    std::optional<std::string_view> last;
+/// Contents of the complete $...$, $$...$$, \(...\) and \[...\].
+std::vector<std::string_view> formulas(std::string_view text) {
+    std::vector<std::string_view> all;
     size_t open = std::string_view::npos; // where the content of the open formula starts
     std::string_view closing;
     for (size_t at = 0; at < text.size(); ++at) {
@@ -188,7 +190,7 @@ std::optional<std::string> last_formula(std::string_view text) {
         }
         if (delimiter.empty()) continue;
         if (open != std::string_view::npos && delimiter == closing) {
-            last = text.substr(open, at - open);
+            all.push_back(text.substr(open, at - open));
             open = std::string_view::npos;
         } else if (open == std::string_view::npos && delimiter != "\\)" && delimiter != "\\]") {
             open = at + delimiter.size();
@@ -196,8 +198,13 @@ std::optional<std::string> last_formula(std::string_view text) {
         }
         at += delimiter.size() - 1;
     }
-    if (!last) return std::nullopt;
-    return std::string(*last);
+    return all;
+}
+
+std::optional<std::string> last_formula(std::string_view text) {
+    const auto all = formulas(text);
+    if (all.empty()) return std::nullopt;
+    return std::string(all.back());
 }
 
 std::optional<std::string> final_answer(std::string_view text) {
@@ -205,6 +212,27 @@ std::optional<std::string> final_answer(std::string_view text) {
         if (const auto found = find(text)) return std::string(trimmed(*found));
     }
     return std::nullopt;
+}
+
+/// Whether the text between two boxes makes them one answer.
+bool joins(std::string_view between) {
+    constexpr int most_words = 4;
+    int words = 0;
+    bool connects = false;
+    for (size_t at = 0; at < between.size();) {
+        if (is_digit(between[at]) && (at == 0 || between[at - 1] != '_')) return false;
+        if (between[at] == '\\') {
+            at += 1 + std::max<size_t>(command_at(between, at).size(), 1);
+            continue;
+        }
+        size_t end = at;
+        while (end < between.size() && is_letter(between[end])) ++end;
+        const std::string_view word = between.substr(at, end - at);
+        if (word == "and" || word == "or") connects = true;
+        if (!word.empty()) ++words;
+        at = std::max(end, at + 1);
+    }
+    return words == 0 || (connects && words <= most_words);
 }
 
 } // namespace
@@ -235,12 +263,39 @@ std::optional<std::string> extract(std::string_view response, Rule rule) {
         return answer_line(*text);
     case Rule::Whole:
         return std::string(trimmed(*text));
+    case Rule::LastFormula:
+        return last_formula(*text);
     case Rule::LastNumber:
         return last_number(*text);
     case Rule::FinalAnswer:
         return final_answer(*text);
     }
     return std::nullopt;
+}
+
+size_t formula_count(std::string_view text) { return formulas(text).size(); }
+
+std::optional<std::string> last_boxes(std::string_view text) {
+    struct Box {
+        size_t start, end;
+        std::string_view content;
+    };
+    std::vector<Box> boxes;
+    for (size_t at = text.find("\\boxed"); at != std::string_view::npos; at = text.find("\\boxed", at + 1)) {
+        const size_t open = text.find_first_not_of(" \t\n", at + 6);
+        if (open == std::string_view::npos || text[open] != '{') continue;
+        const size_t close = closing_brace(text, open);
+        if (close == std::string_view::npos) break;
+        boxes.push_back({at, close + 1, text.substr(open + 1, close - open - 1)});
+    }
+    if (boxes.empty()) return std::nullopt;
+    std::string joined(boxes.back().content);
+    for (size_t i = boxes.size() - 1; i > 0; --i) {
+        const size_t from = boxes[i - 1].end, to = boxes[i].start;
+        if (from > to || !joins(text.substr(from, to - from))) break;
+        joined = std::string(boxes[i - 1].content) + ", " + joined;
+    }
+    return joined;
 }
 
 } // namespace stillroom::maths

@@ -2,48 +2,183 @@
 #include "maths/verdict.h"
 
 #include "base/strings.h"
+#include "maths/comparison.h"
+#include "maths/latex.h"
 #include "maths/normal_form.h"
-#include "maths/quantity.h"
+#include "maths/reader.h"
+#include "maths/vocabulary.h"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
 
 namespace stillroom::maths {
 
 namespace {
 
-struct Finding {
-    Verdict verdict;
+/// The readings of one answer that differ, or why there is none.
+struct Readings {
+    std::vector<Tree> trees;
     std::string why;
 };
 
-/// One side is a percentage, the other a bare number or another unit.
-Finding compare_percentage(const Quantity& answer, const Quantity& gold) {
-    const bool gold_is_percent = gold.unit == "%";
-    const Quantity& percentage = gold_is_percent ? gold : answer;
-    const Quantity& other = gold_is_percent ? answer : gold;
-    const std::string values =
-        to_string(answer.value) + answer.unit + " against " + to_string(gold.value) + gold.unit;
-    if (!other.unit.empty()) return {Verdict::Unknown, "a percentage against another unit: " + values};
-    if (answer.value == gold.value) {
-        if (gold_is_percent) return {Verdict::Equal, "the same number; the gold answer is in percent"};
-        return {Verdict::Unknown, "the answer is in percent, the gold answer does not say so: " + values};
+bool has_comma_between_digits(std::string_view text) {
+    for (size_t at = 1; at + 1 < text.size(); ++at) {
+        if ((text[at] == ',' || text[at] == ' ') && is_digit(text[at - 1]) && is_digit(text[at + 1]))
+            return true;
     }
-    if (percentage.value == other.value * 100) {
-        return {Verdict::Unknown, "the same value, once in percent and once not: " + values};
-    }
-    return {Verdict::Different, "different numbers: " + values};
+    return false;
 }
 
-Finding compare_quantities(const Quantity& answer, const Quantity& gold) {
-    if (!answer.variable.empty() && !gold.variable.empty() && answer.variable != gold.variable) {
-        return {Verdict::Unknown,
-                "values of different variables, " + answer.variable + " and " + gold.variable};
+/// One comma in all, between digits, and not before a group of three: "1,5", "0,111".
+bool may_be_decimal_comma(std::string_view text) {
+    if (std::count(text.begin(), text.end(), ',') != 1 || text.find_first_of("([{") != std::string_view::npos)
+        return false;
+    const size_t comma = text.find(',');
+    size_t start = comma, end = comma + 1;
+    while (start > 0 && is_digit(text[start - 1])) --start;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    if (start == comma || end == comma + 1) return false;
+    return end - comma - 1 != 3 || text[start] == '0' || comma - start > 3;
+}
+
+Readings readings(std::string_view text) {
+    Readings all;
+    std::vector<Commas> ways{Commas::Separators};
+    if (has_comma_between_digits(text)) ways = {Commas::Thousands, Commas::Separators};
+    if (may_be_decimal_comma(text)) ways.push_back(Commas::Decimal);
+    std::vector<std::string> seen;
+    for (const Commas commas : ways) {
+        try {
+            Tree tree = read(text, commas);
+            std::string shown = to_text(tree, tree.root);
+            if (std::find(seen.begin(), seen.end(), shown) != seen.end()) continue;
+            seen.push_back(std::move(shown));
+            all.trees.push_back(std::move(tree));
+        } catch (const Unreadable& fault) {
+            if (all.why.empty()) all.why = fault.what();
+        }
     }
-    if ((answer.unit == "%") != (gold.unit == "%")) return compare_percentage(answer, gold);
-    if (!answer.unit.empty() && !gold.unit.empty() && answer.unit != gold.unit) {
-        return {Verdict::Unknown, "different units, " + answer.unit + " and " + gold.unit};
+    return all;
+}
+
+/// The letters of an answer that is one word of three or more, lower case; else empty.
+std::string single_word(std::string_view plain) {
+    std::string word;
+    for (const char c : plain) {
+        if (is_letter(c)) {
+            word += lower(c);
+        } else if (std::string_view(" .()").find(c) == std::string_view::npos) {
+            return {};
+        }
     }
-    if (answer.value == gold.value) return {Verdict::Equal, "equal as numbers: " + to_string(gold.value)};
-    return {Verdict::Different,
-            "different numbers: " + to_string(answer.value) + " against " + to_string(gold.value)};
+    const bool named = is_function(word) || constant(word) || is_greek(word);
+    return word.size() >= 3 && !named && plain.find("  ") == std::string_view::npos ? word : std::string{};
+}
+
+std::optional<Outcome> compare_words(const std::string& answer, const std::string& gold) {
+    const std::string word = single_word(answer), gold_word = single_word(gold);
+    if (word.empty() || gold_word.empty()) return std::nullopt;
+    if (word == gold_word) return Outcome{Verdict::Equal, "the same word"};
+    const bool anagram = std::is_permutation(word.begin(), word.end(), gold_word.begin(), gold_word.end());
+    if (anagram && is_product_of_letters(word)) {
+        return Outcome{Verdict::Unknown, "words, or products of the same letters"};
+    }
+    return Outcome{Verdict::Different, "different words"};
+}
+
+/// A text that is read, and whether it was only guessed to be the answer.
+struct Said {
+    std::string text;
+    bool guessed = false;
+};
+
+/// What follows the last "is" of a text, up to the end of the sentence.
+std::string after_is(std::string_view text) {
+    const size_t is = text.rfind(" is ");
+    if (is == std::string_view::npos) return {};
+    text.remove_prefix(is + 4);
+    return std::string(trimmed(text.substr(0, std::min(text.find(". "), text.find('\n')))));
+}
+
+/// Where an answer may be prose, what it says, the likeliest first: its last boxes, unless a "final answer"
+/// comes after them; the line that states the answer; in a text of several words, guesses.
+std::vector<Said> said_in_prose(std::string_view text) {
+    std::vector<Said> all;
+    const auto add = [&](std::optional<std::string> said, bool guessed) {
+        if (said && !said->empty() && said->size() <= longest_answer)
+            all.push_back({std::move(*said), guessed});
+    };
+    const auto line = extract(text, Rule::AnswerLine);
+    const size_t box = text.rfind("\\boxed"), final_answer = text.rfind("inal answer is");
+    const auto boxes = last_boxes(text);
+    if (boxes && final_answer != std::string_view::npos && final_answer > box) add(line, false);
+    add(boxes, false);
+    if (boxes) return all;
+    constexpr int sentence = 4;
+    int words = 0;
+    for (size_t at = 0; at < text.size();) {
+        size_t end = at;
+        while (end < text.size() && is_letter(text[end])) ++end;
+        if (end - at >= 2) ++words;
+        at = std::max(end, at + 1);
+    }
+    const bool is_sentence = words >= sentence;
+    if (line) {
+        add(line, false);
+        add(after_is(*line), false);
+    }
+    add(extract(text, Rule::LastFormula), is_sentence && formula_count(text) > 1);
+    if (!is_sentence) return all;
+    add(after_is(text), true);
+    add(extract(text, Rule::LastNumber), true);
+    return all;
+}
+
+/// One side as read; where it is not, `why`.
+struct Understood {
+    Readings read;
+    bool guessed = false;
+};
+
+Understood understood(std::string_view text) {
+    const bool boxed = last_boxes(text).has_value();
+    Understood side;
+    if (!boxed && text.size() <= longest_answer) side.read = readings(text);
+    if (!side.read.trees.empty()) return side;
+    for (const Said& said : said_in_prose(text)) {
+        Readings read = readings(said.text);
+        if (read.trees.empty()) continue;
+        return {std::move(read), said.guessed};
+    }
+    if (boxed) side.read.why = "what is boxed is not read";
+    if (side.read.why.empty()) side.read.why = "longer than " + std::to_string(longest_answer) + " bytes";
+    return side;
+}
+
+Outcome compare_readings(Readings& answer, Readings& gold, const Policy& policy) {
+    static std::mutex one_at_a_time; // CLN and GiNaC count references without atomics
+    const std::lock_guard lock(one_at_a_time);
+    Work work;
+    Outcome first;
+    bool all_different = true;
+    for (Tree& a : answer.trees) {
+        for (Tree& g : gold.trees) {
+            Outcome outcome;
+            try {
+                outcome = compare_trees(a, g, policy, work);
+            } catch (const Unreadable& fault) {
+                outcome.why = fault.what();
+            }
+            if (outcome.verdict == Verdict::Equal) return outcome;
+            all_different = all_different && outcome.verdict == Verdict::Different;
+            if (first.why.empty() ||
+                (first.verdict == Verdict::Different && outcome.verdict == Verdict::Unknown))
+                first = outcome;
+        }
+    }
+    if (!all_different) first.verdict = Verdict::Unknown;
+    return first;
 }
 
 } // namespace
@@ -60,7 +195,7 @@ const char* to_string(Verdict verdict) {
     return "";
 }
 
-Judgement compare_answers(std::string_view answer, std::string_view gold) {
+Judgement compare_answers(std::string_view answer, std::string_view gold, const Policy& policy) {
     Judgement judgement;
     const auto decide = [&](Verdict verdict, std::string why) {
         judgement.verdict = verdict;
@@ -71,28 +206,33 @@ Judgement compare_answers(std::string_view answer, std::string_view gold) {
     gold = trimmed(gold);
     if (gold.empty()) return decide(Verdict::Unknown, "the gold answer is empty");
     if (answer.empty()) return decide(Verdict::Different, "the answer is empty");
-    if (answer.size() > longest_answer || gold.size() > longest_answer) {
-        if (answer == gold) return decide(Verdict::Equal, "the same text");
-        return decide(Verdict::Unknown, "longer than " + std::to_string(longest_answer) + " bytes");
-    }
-    const std::string answer_marked = marked_form(answer), gold_marked = marked_form(gold);
-    judgement.answer_normal = plain_form(answer_marked);
-    judgement.gold_normal = plain_form(gold_marked);
     if (answer == gold) return decide(Verdict::Equal, "the same text");
-    if (judgement.answer_normal.empty()) return decide(Verdict::Different, "the answer is empty");
-    if (judgement.answer_normal == judgement.gold_normal) return decide(Verdict::Equal, "the same text");
-    const auto answer_quantity = parse_quantity(answer_marked), gold_quantity = parse_quantity(gold_marked);
-    if (answer_quantity && gold_quantity) {
-        Finding finding = compare_quantities(*answer_quantity, *gold_quantity);
-        return decide(finding.verdict, std::move(finding.why));
+    if (answer.size() <= longest_answer && gold.size() <= longest_answer) {
+        judgement.answer_normal = plain_form(marked_form(answer));
+        judgement.gold_normal = plain_form(marked_form(gold));
+        if (judgement.answer_normal.empty()) return decide(Verdict::Different, "the answer is empty");
+        if (judgement.answer_normal == judgement.gold_normal) return decide(Verdict::Equal, "the same text");
+        const auto by_word = compare_words(judgement.answer_normal, judgement.gold_normal);
+        if (by_word) return decide(by_word->verdict, by_word->why);
     }
-    const std::string sides = !answer_quantity && !gold_quantity ? "neither side is"
-                              : !answer_quantity                 ? "the answer is not"
-                                                                 : "the gold answer is not";
-    return decide(Verdict::Unknown, "different texts, and " + sides + " a plain number");
+    Understood answers = understood(answer), golds = understood(gold);
+    const auto show = [](const Understood& side, std::string& normal) {
+        if (!side.read.trees.empty()) normal = to_text(side.read.trees[0], side.read.trees[0].root);
+    };
+    show(answers, judgement.answer_normal);
+    show(golds, judgement.gold_normal);
+    if (answers.read.trees.empty())
+        return decide(Verdict::Unknown, "the answer is not read: " + answers.read.why);
+    if (golds.read.trees.empty())
+        return decide(Verdict::Unknown, "the gold answer is not read: " + golds.read.why);
+    Outcome outcome = compare_readings(answers.read, golds.read, policy);
+    if (outcome.verdict == Verdict::Different && (answers.guessed || golds.guessed)) {
+        return decide(Verdict::Unknown, "prose; what was taken as the answer differs: " + outcome.why);
+    }
+    return decide(outcome.verdict, std::move(outcome.why));
 }
 
-Judgement check(std::string_view prediction, std::string_view gold, Rule rule) {
+Judgement check(std::string_view prediction, std::string_view gold, Rule rule, const Policy& policy) {
     auto extracted = extract(prediction, rule);
     if (!extracted) {
         Judgement judgement;
@@ -101,7 +241,7 @@ Judgement check(std::string_view prediction, std::string_view gold, Rule rule) {
         judgement.gold_normal = gold.size() <= longest_answer ? plain_form(marked_form(gold)) : "";
         return judgement;
     }
-    Judgement judgement = compare_answers(*extracted, gold);
+    Judgement judgement = compare_answers(*extracted, gold, policy);
     judgement.extracted = std::move(extracted);
     return judgement;
 }
