@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "eval/evaluate.h"
 
-#include "base/hash.h"
 #include "eval/votes.h"
-#include "maths/verdict.h"
 #include "stats/majority.h"
 #include "stats/pass_at_k.h"
 #include "stats/rates.h"
 #include "stats/summary.h"
 
 #include <chrono>
+#include <iterator>
 #include <limits>
 #include <map>
 
@@ -23,6 +22,8 @@ constexpr int64_t evaluation_step = int64_t{1} << 30;
 void put(record::Metrics& metrics, const std::string& name, const std::optional<double>& value) {
     metrics[name] = value.value_or(std::numeric_limits<double>::quiet_NaN());
 }
+
+} // namespace
 
 std::vector<stats::Question> questions_of(const std::vector<record::EvaluationAnswer>& answers) {
     std::vector<stats::Question> questions;
@@ -43,38 +44,15 @@ std::vector<stats::Question> questions_of(const std::vector<record::EvaluationAn
     return questions;
 }
 
-} // namespace
-
-nlohmann::json to_json(const Protocol& protocol) {
-    return {{"set", protocol.set},
-            {"set_sha256", protocol.set_sha256},
-            {"question_ids", protocol.question_ids},
-            {"n", protocol.samples},
-            {"max_new_tokens", protocol.max_new},
-            {"temperature", protocol.temperature},
-            {"top_p", protocol.top_p},
-            {"top_k", protocol.top_k},
-            {"min_p", 0},
-            {"repetition_penalty", 1},
-            {"seed", protocol.seed},
-            {"seed_rule", "philox(seed, step, question, sample, position)"},
-            {"template_sha256", protocol.template_sha256},
-            {"system", protocol.system},
-            {"user", protocol.user},
-            {"instruction", protocol.instruction},
-            {"think_mode", protocol.thinking},
-            {"eos_ids", protocol.eos_ids},
-            {"stop", nlohmann::json::array()},
-            {"grader", maths::to_string(protocol.rule)},
-            {"format_rule", maths::to_string(protocol.format_rule)},
-            {"grader_version", 1},
-            {"dtype", protocol.dtype}};
-}
-
-std::string protocol_hash(const Protocol& protocol) {
-    auto fields = to_json(protocol);
-    fields.erase("seed");
-    return sha256(fields.dump());
+void grade(std::vector<record::EvaluationAnswer>& answers, const Protocol& protocol) {
+    for (record::EvaluationAnswer& answer : answers) {
+        const maths::Judgement judgement =
+            maths::check(answer.text, answer.gold, protocol.rule, protocol.policy);
+        answer.verdict = maths::to_string(judgement.verdict);
+        answer.why = judgement.why;
+        answer.extracted = judgement.extracted.value_or("");
+        answer.format_ok = maths::extract(answer.text, protocol.format_rule).has_value();
+    }
 }
 
 record::Metrics score(const std::vector<record::EvaluationAnswer>& answers) {
@@ -127,22 +105,37 @@ record::Metrics score(const std::vector<record::EvaluationAnswer>& answers) {
     return metrics;
 }
 
+namespace {
+
+record::EvaluationAnswer answer_of(const rollout::Rollout& rollout, const data::Example& question,
+                                   const model::Model& model) {
+    record::EvaluationAnswer answer;
+    answer.question = question.id;
+    answer.sample = rollout.request.sample;
+    answer.length = int64_t(rollout.ids.size());
+    answer.finish_reason = rollout::to_string(rollout.finish);
+    answer.text = model.tokenizer->decode(rollout.ids, /*skip_special=*/true);
+    answer.gold = question.answer;
+    answer.ids = rollout.ids;
+    double logprob = 0;
+    for (const float value : rollout.logprobs) logprob += value;
+    answer.mean_logprob = rollout.ids.empty() ? 0 : logprob / double(rollout.ids.size());
+    return answer;
+}
+
+} // namespace
+
 Result<record::EvaluationRecord> evaluate(rollout::Generator& generator, const model::Model& model,
                                           const teacher::PromptBuilder& prompts,
                                           const std::vector<data::Example>& questions,
-                                          const Protocol& protocol, const EvaluationProgress& progress) {
+                                          const Protocol& protocol, const EvaluationProgress& progress,
+                                          const AfterRound& after_round) {
     const auto started = std::chrono::steady_clock::now();
-    std::vector<rollout::Request> requests;
     std::vector<std::vector<int32_t>> ids;
     for (const auto& question : questions) {
         auto prompt = prompts.student_prompt(question);
         if (!prompt) return prompt.error();
         ids.push_back(std::move(*prompt));
-    }
-    for (int64_t sample = 0; sample < protocol.samples; ++sample) {
-        for (size_t q = 0; q < questions.size(); ++q) {
-            requests.push_back({ids[q], evaluation_step, questions[q].index, sample, 0});
-        }
     }
     rollout::SamplingPolicy policy;
     policy.temperature = protocol.temperature;
@@ -151,38 +144,36 @@ Result<record::EvaluationRecord> evaluate(rollout::Generator& generator, const m
     policy.max_new = protocol.max_new;
     policy.eos_ids = protocol.eos_ids;
     policy.seed = protocol.seed;
-    const int64_t total = int64_t(requests.size());
-    auto rollouts = generator.generate(requests, policy, nullptr, [&](int64_t finished, int64_t tokens) {
-        return !progress || progress(finished, total, tokens);
-    });
-    if (!rollouts) return rollouts.error();
 
     record::EvaluationRecord evaluation;
     evaluation.protocol = to_json(protocol).dump();
     evaluation.protocol_hash = protocol_hash(protocol);
+    const int64_t total = int64_t(questions.size()) * protocol.samples;
+    const int64_t at_once = after_round ? 1 : protocol.samples; // rounds
     int64_t tokens = 0;
-    for (size_t i = 0; i < rollouts->size(); ++i) {
-        const rollout::Rollout& rollout = (*rollouts)[i];
-        if (rollout.finish == rollout::Finish::Cancelled) continue;
-        const data::Example& question = questions[i % questions.size()];
-        record::EvaluationAnswer answer;
-        answer.question = question.id;
-        answer.sample = rollout.request.sample;
-        answer.length = int64_t(rollout.ids.size());
-        answer.finish_reason = rollout::to_string(rollout.finish);
-        answer.text = model.tokenizer->decode(rollout.ids, /*skip_special=*/true);
-        answer.gold = question.answer;
-        answer.ids = rollout.ids;
-        double logprob = 0;
-        for (const float value : rollout.logprobs) logprob += value;
-        answer.mean_logprob = rollout.ids.empty() ? 0 : logprob / double(rollout.ids.size());
-        const maths::Judgement judgement = maths::check(answer.text, answer.gold, protocol.rule);
-        answer.verdict = maths::to_string(judgement.verdict);
-        answer.why = judgement.why;
-        answer.extracted = judgement.extracted.value_or("");
-        answer.format_ok = maths::extract(answer.text, protocol.format_rule).has_value();
-        tokens += answer.length;
-        evaluation.answers.push_back(std::move(answer));
+    bool cancelled = false;
+    for (int64_t round = 0; round < protocol.samples && !cancelled; round += at_once) {
+        std::vector<rollout::Request> requests;
+        for (int64_t sample = round; sample < round + at_once; ++sample) {
+            for (size_t q = 0; q < questions.size(); ++q) {
+                requests.push_back({ids[q], evaluation_step, questions[q].index, sample, 0});
+            }
+        }
+        const int64_t before = int64_t(evaluation.answers.size()), tokens_before = tokens;
+        auto rollouts = generator.generate(requests, policy, nullptr, [&](int64_t finished, int64_t sampled) {
+            cancelled = progress && !progress(before + finished, total, tokens_before + sampled);
+            return !cancelled;
+        });
+        if (!rollouts) return rollouts.error();
+        std::vector<record::EvaluationAnswer> answers;
+        for (size_t i = 0; i < rollouts->size(); ++i) {
+            if ((*rollouts)[i].finish == rollout::Finish::Cancelled) continue;
+            answers.push_back(answer_of((*rollouts)[i], questions[i % questions.size()], model));
+            tokens += answers.back().length;
+        }
+        grade(answers, protocol);
+        std::move(answers.begin(), answers.end(), std::back_inserter(evaluation.answers));
+        if (after_round && !after_round(evaluation.answers)) break;
     }
     evaluation.metrics = score(evaluation.answers);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

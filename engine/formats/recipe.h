@@ -143,6 +143,11 @@ struct EvaluationSection {
     bool greedy_too = false; // a second evaluation at temperature 0
     std::string rule = "boxed_last";
     std::string format_rule; // as data.format_rule
+    // Where graders disagree (maths::Policy):
+    std::string percent = "written"; // written: 10% is 10; value: 10% is 0.1
+    std::string list_order = "any";  // any; as_written: the order of a list counts
+    std::string units = "optional";  // optional; required: a unit that one side leaves out is a difference
+    int64_t decimals = -1;           // accept a decimal rounded to so many places; -1: decimals are exact
 };
 
 struct CheckpointSection {

@@ -179,7 +179,11 @@ std::vector<Key> table() {
                             {"top_k", &EvaluationSection::top_k, at_least(0)},
                             {"greedy_too", &EvaluationSection::greedy_too},
                             {"rule", &EvaluationSection::rule, one_of(answer_rules())},
-                            {"format_rule", &EvaluationSection::format_rule, one_of(format_rules())}});
+                            {"format_rule", &EvaluationSection::format_rule, one_of(format_rules())},
+                            {"percent", &EvaluationSection::percent, one_of({"written", "value"})},
+                            {"list_order", &EvaluationSection::list_order, one_of({"any", "as_written"})},
+                            {"units", &EvaluationSection::units, one_of({"optional", "required"})},
+                            {"decimals", &EvaluationSection::decimals, {.low = -1, .high = 40}}});
     add<CheckpointSection>(keys, "checkpoint", [](Recipe& r) -> CheckpointSection& { return r.checkpoint; },
                            {{"every", &CheckpointSection::every, at_least(0)},
                             {"keep_last", &CheckpointSection::keep_last, at_least(1)},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <set>
 #include <string>
 #include <vector>
@@ -62,7 +63,7 @@ public:
     int root = -1;
 
 private:
-    std::vector<Node> nodes_;
+    std::deque<Node> nodes_; // so that references to nodes stay good while it grows
 };
 
 /// One line, as people write it without LaTeX: "(1/2, sqrt(3))". The normal form shown beside a verdict.

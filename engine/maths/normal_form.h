@@ -8,9 +8,6 @@
 
 namespace stillroom::maths {
 
-/// Longer answers are compared as they stand and never normalised.
-constexpr size_t longest_answer = 4096;
-
 /// With texts still marked, as `\text{...}` (also for \mathrm, \textbf, \mbox and the like): what units are
 /// read from. Takes off: outer $ $, \( \), \[ \], \boxed{ }, \text{ }, a final full stop.
 std::string marked_form(std::string_view answer);

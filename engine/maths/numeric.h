@@ -4,6 +4,7 @@
 #pragma once
 
 #include "maths/expression.h"
+#include "maths/verdict.h"
 
 #include <cln/complex.h>
 #include <cln/number.h>
@@ -18,7 +19,6 @@ using Value = cln::cl_N;
 /// Counts work, so that no answer takes long. One step is about one operation on 60 digits.
 struct Work {
     int64_t steps = 0;
-    static constexpr int64_t most_steps = 200'000;
     bool spend(int64_t count) { return (steps += count) <= most_steps; }
 };
 

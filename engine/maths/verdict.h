@@ -5,6 +5,7 @@
 
 #include "maths/extraction.h"
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,6 +14,11 @@ namespace stillroom::maths {
 
 enum class Verdict { Equal, Different, Unknown };
 const char* to_string(Verdict verdict); // "equal", "different", "unknown"
+
+/// Longer texts are compared as prose, or as they stand.
+constexpr size_t longest_answer = 4096;
+/// Steps of work on one pair, about one operation on 60 digits each.
+constexpr int64_t most_steps = 200'000;
 
 /// Choices where public graders disagree. The defaults are what people mean by an answer to a question.
 struct Policy {

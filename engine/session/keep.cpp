@@ -17,28 +17,18 @@ Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag
     const formats::Recipe& recipe = request_.recipe;
     const auto& evaluation = recipe.evaluation;
     const model::Model& student = trainer_->student();
-    eval::Protocol protocol;
-    const fs::path set = formats::resolve_path(recipe, evaluation.data);
-    protocol.set = set.filename().string();
-    auto hash = sha256_of_file(set);
-    if (!hash) return hash.error();
-    protocol.set_sha256 = *hash;
-    protocol.samples = temperature == 0 ? 1 : evaluation.samples;
-    protocol.max_new = evaluation.max_new;
-    protocol.temperature = temperature;
-    protocol.top_p = temperature == 0 ? 1 : evaluation.top_p;
-    protocol.top_k = temperature == 0 ? 0 : evaluation.top_k;
-    protocol.seed = recipe.run.seed;
-    protocol.rule = maths::parse_rule(evaluation.rule).value();
-    protocol.format_rule = maths::parse_rule(evaluation.format_rule).value_or(protocol.rule);
-    protocol.system = recipe.data.system;
-    protocol.instruction = recipe.data.instruction;
-    protocol.user = recipe.data.user;
-    protocol.thinking = recipe.data.thinking;
+    auto stated = eval::protocol_of(recipe, formats::resolve_path(recipe, evaluation.data), questions_);
+    if (!stated) return stated.error();
+    eval::Protocol& protocol = *stated;
+    if (temperature == 0) { // the greedy pass
+        protocol.samples = 1;
+        protocol.temperature = 0;
+        protocol.top_p = 1;
+        protocol.top_k = 0;
+    }
     protocol.eos_ids = student.eos_ids();
     protocol.template_sha256 = sha256(student.tokenizer->chat_template());
     protocol.dtype = student.dtype() == torch::kBFloat16 ? "bf16" : "fp32";
-    for (const auto& question : questions_.examples) protocol.question_ids.push_back(question.id);
     auto evaluated = eval::evaluate(
         trainer_->generator(), student, trainer_->prompts(), questions_.examples, protocol,
         [&](int64_t finished, int64_t total, int64_t tokens) {

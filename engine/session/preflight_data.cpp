@@ -121,6 +121,12 @@ Outcome check_data(const Subject& subject) {
         if (!shared.empty())
             doubts.push_back(counted(int64_t(shared.size()), "question") + " of " + name +
                              " occur in the training data too (" + places(shared) + ")");
+        int64_t near = 0;
+        for (const auto& runs : data::shared_runs(*subject.questions, set)) near += !seen.contains(runs.left);
+        if (near > 0) {
+            doubts.push_back(counted(near, "question") + " of " + name + " share half of their runs of " +
+                             std::to_string(data::usual_run) + " words with a training example");
+        }
     }
     std::string count = counted(int64_t(set.examples.size()), "example");
     if (looked_at < set.examples.size())

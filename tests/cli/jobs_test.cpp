@@ -71,9 +71,58 @@ TEST_F(Jobs, evaluate_reports_what_its_answers_add_up_to) {
     EXPECT_TRUE(test::is_one_line(no_data.err)) << no_data.err;
 }
 
+TEST_F(Jobs, a_kept_evaluation_is_graded_again_and_compared_only_with_its_own_protocol) {
+    const auto with = [&](const std::string& model, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments{"evaluate", sample(model), "--data",    sample("heldout.jsonl"),
+                                           "--limit",  "20",          "--max-new", "48",
+                                           "--device", "cpu",         "--json",    "--quiet"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        return run(arguments);
+    };
+    const auto student = with("student", {"--samples", "2", "--out", path("student")});
+    ASSERT_EQ(student.status, 0) << student.err;
+    const auto again = run({"evaluate", "--regrade", path("student"), "--json", "--quiet"});
+    ASSERT_EQ(again.status, 0) << again.err;
+    EXPECT_EQ(again.object(), student.object());
+    const auto teacher = with("teacher", {"--samples", "2", "--against", path("student")});
+    ASSERT_EQ(teacher.status, 0) << teacher.err;
+    const double difference = teacher.object()["metrics"]["eval_avg_at_n"].get<double>() -
+                              student.object()["metrics"]["eval_avg_at_n"].get<double>();
+    EXPECT_NEAR(teacher.object()["against"]["paired_difference"].get<double>(), difference, 1e-12);
+    const auto other = with("teacher", {"--samples", "3", "--top-p", "0.9", "--against", path("student")});
+    EXPECT_EQ(other.status, 1);
+    EXPECT_TRUE(test::is_one_line(other.err)) << other.err;
+    EXPECT_NE(other.err.find("n: 2 and 3"), std::string::npos) << other.err;
+    EXPECT_NE(other.err.find("top_p: 1.0 and 0.9"), std::string::npos) << other.err;
+    const auto clear = with("teacher", {"--samples", "8", "--out", path("teacher"), "--until-clear"});
+    EXPECT_EQ(clear.status, 2); // against what?
+    for (const auto& arguments : std::vector<std::vector<std::string>>{
+             {"evaluate"}, {"evaluate", sample("student"), "--regrade", path("student")}}) {
+        EXPECT_EQ(run(arguments).status, 2);
+    }
+}
+
+TEST_F(Jobs, a_clear_difference_ends_an_evaluation_early_and_says_so) {
+    const std::vector<std::string> common{
+        "--data", sample("heldout.jsonl"), "--limit", "60", "--samples", "8", "--max-new", "48", "--device",
+        "cpu"};
+    std::vector<std::string> first{"evaluate", sample("student"), "--out", path("base"), "--quiet"};
+    first.insert(first.end(), common.begin(), common.end());
+    ASSERT_EQ(run(first).status, 0);
+    std::vector<std::string> second{"evaluate", sample("teacher"), "--against", path("base"),
+                                    "--until-clear"};
+    second.insert(second.end(), common.begin(), common.end());
+    const auto stopped = run(second); // .45 against .95: two rounds are enough
+    ASSERT_EQ(stopped.status, 0) << stopped.err;
+    EXPECT_NE(stopped.err.find("the difference is clear"), std::string::npos) << stopped.err;
+    EXPECT_NE(stopped.out.find("stopped after           120 of 480"), std::string::npos) << stopped.out;
+    EXPECT_NE(stopped.out.find("resolved: the 95 % interval excludes 0"), std::string::npos) << stopped.out;
+}
+
 TEST_F(Jobs, overlap_finds_the_pairs_that_data_readme_counts) {
-    const auto outcome = run({"overlap", data("datasets/math_small_with_responses.jsonl").string(),
-                              data("datasets/math500.jsonl").string(), "--json"});
+    const auto outcome =
+        run({"overlap", data("datasets/math_small_with_responses.jsonl").string(),
+             (test::source_folder() / "resources/math500/math500.jsonl").string(), "--json"});
     ASSERT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.object()["pairs"].size(), 4u);
     EXPECT_EQ(outcome.object()["left_rows_shared"], 4);

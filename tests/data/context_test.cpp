@@ -125,8 +125,8 @@ TEST(Context, a_hint_is_the_opening_of_the_solution_without_its_answer) {
     const PrivilegedPrompt prompt = shown("hint");
     EXPECT_NE(prompt.text.find("She sold 24 in May."), std::string::npos);
     EXPECT_EQ(prompt.text.find("48 more"), std::string::npos);
-    for (const auto& file :
-         {test::data("datasets/math500.jsonl"), test::source_folder() / "resources/gsm8k/gsm8k_test.jsonl"}) {
+    for (const auto& file : {test::source_folder() / "resources/math500/math500.jsonl",
+                             test::source_folder() / "resources/gsm8k/gsm8k_test.jsonl"}) {
         size_t given = 0;
         const Dataset set = load_dataset({file}, {}).value();
         for (const Example& row : set.examples) {

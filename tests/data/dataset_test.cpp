@@ -32,7 +32,7 @@ Dataset loaded(const std::string& content, const formats::DataSection& columns =
 } // namespace
 
 TEST(Dataset, rows_of_the_test_sets_arrive_as_they_stand) {
-    const auto file = test::data("datasets/math500.jsonl");
+    const auto file = test::source_folder() / "resources/math500/math500.jsonl";
     formats::DataSection columns;
     columns.id = "unique_id";
     const auto set = load_dataset({file}, columns);
@@ -193,7 +193,7 @@ TEST(Answers, agree_when_they_read_the_same) {
 }
 
 TEST(Answers, agree_with_their_solutions_in_every_set_that_has_both) {
-    std::vector<std::filesystem::path> files{test::data("datasets/math500.jsonl"),
+    std::vector<std::filesystem::path> files{test::source_folder() / "resources/math500/math500.jsonl",
                                              test::data("datasets/math_small_with_responses.jsonl"),
                                              test::source_folder() / "resources/gsm8k/gsm8k_train_2000.jsonl",
                                              test::source_folder() / "resources/gsm8k/gsm8k_test.jsonl"};
@@ -218,8 +218,8 @@ TEST(Answers, a_wrong_answer_is_wrong_and_always_the_same) {
     EXPECT_EQ(wrong_answer("E"), "A");
     EXPECT_EQ(wrong_answer("Evelyn"), "0");
     EXPECT_EQ(wrong_answer("0/5"), "1");
-    for (const auto& file :
-         {test::data("datasets/math500.jsonl"), test::data("datasets/math_small_with_responses.jsonl")}) {
+    for (const auto& file : {test::source_folder() / "resources/math500/math500.jsonl",
+                             test::data("datasets/math_small_with_responses.jsonl")}) {
         const Dataset set = load_dataset({file}, {}).value();
         for (const Example& example : set.examples) {
             const std::string wrong = wrong_answer(example.answer);

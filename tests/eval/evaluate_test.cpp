@@ -97,6 +97,10 @@ TEST(Protocol, hash_changes_with_whatever_decides_the_figures_but_not_with_the_s
     EXPECT_TRUE(changes([](Protocol& p) { p.top_k = 20; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.rule = maths::Rule::LastNumber; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.format_rule = maths::Rule::LastNumber; }));
+    EXPECT_TRUE(changes([](Protocol& p) { p.policy.percent = maths::Policy::Percent::Value; }));
+    EXPECT_TRUE(changes([](Protocol& p) { p.policy.order = maths::Policy::Order::AsWritten; }));
+    EXPECT_TRUE(changes([](Protocol& p) { p.policy.units = maths::Policy::Units::Required; }));
+    EXPECT_TRUE(changes([](Protocol& p) { p.policy.decimals = 2; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.system = "s"; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.instruction = "i"; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.user = "u"; }));
@@ -187,6 +191,26 @@ TEST_F(SampleEvaluation, gives_the_same_answers_whatever_the_batch_and_others_fo
     for (size_t i = 0; i < 15; ++i) same += together.answers[i].ids == other.answers[i].ids;
     EXPECT_LT(same, 15);
     EXPECT_EQ(other.protocol_hash, together.protocol_hash);
+}
+
+TEST_F(SampleEvaluation, in_rounds_gives_the_same_answers_and_stops_after_the_one_that_is_told) {
+    const auto whole = run(0);
+    rollout::Generator generator(model, {0, 16});
+    std::vector<size_t> seen;
+    const auto stop_after_two = [&](const std::vector<record::EvaluationAnswer>& answers) {
+        seen.push_back(answers.size());
+        return answers.size() < 10;
+    };
+    const auto stopped = evaluate(generator, model, prompts, questions, protocol, {}, stop_after_two).value();
+    EXPECT_EQ(seen, (std::vector<size_t>{5, 10}));
+    ASSERT_EQ(stopped.answers.size(), 10u);
+    for (size_t i = 0; i < 10; ++i) EXPECT_EQ(stopped.answers[i].ids, whole.answers[i].ids);
+    EXPECT_EQ(stopped.protocol_hash, whole.protocol_hash);
+    const auto all = evaluate(generator, model, prompts, questions, protocol, {}, [](const auto&) {
+                         return true;
+                     }).value();
+    ASSERT_EQ(all.answers.size(), 15u);
+    for (size_t i = 0; i < 15; ++i) EXPECT_EQ(all.answers[i].ids, whole.answers[i].ids);
 }
 
 TEST_F(SampleEvaluation, that_is_cancelled_keeps_and_scores_what_is_finished) {

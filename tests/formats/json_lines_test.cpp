@@ -19,7 +19,7 @@ std::filesystem::path written(const test::TemporaryFolder& folder, const std::st
 TEST(JsonLines, every_dataset_of_the_repository_is_read_with_its_number_of_rows) {
     const auto gsm8k = test::source_folder() / "resources/gsm8k";
     const std::vector<std::pair<std::filesystem::path, size_t>> rows{
-        {test::data("datasets/math500.jsonl"), 500},
+        {test::source_folder() / "resources/math500/math500.jsonl", 500},
         {test::data("datasets/math_small_with_responses.jsonl"), 59},
         {gsm8k / "gsm8k_test.jsonl", 1319},
         {gsm8k / "gsm8k_train_2000.jsonl", 2000}};

@@ -96,7 +96,8 @@ TEST(Extraction, every_gsm8k_solution_yields_its_answer) {
 
 TEST(Extraction, every_math500_solution_yields_its_answer_or_one_of_several_boxes) {
     int agree = 0, all = 0;
-    for (const json& item : test::read_json_lines(test::data("datasets/math500.jsonl"))) {
+    for (const json& item :
+         test::read_json_lines(test::source_folder() / "resources/math500/math500.jsonl")) {
         const auto found = extract(item.at("solution").get<std::string>(), Rule::BoxedLast);
         ASSERT_TRUE(found) << item.at("unique_id");
         agree += trimmed(*found) == trimmed(item.at("answer").get<std::string>());

@@ -105,11 +105,27 @@ TEST_F(CommandLine, statistics_names_the_line_at_fault_and_fails) {
     EXPECT_EQ(run("statistics --k none", "").status, 2);
 }
 
+TEST_F(CommandLine, check_answers_takes_its_policy_from_options) {
+    const auto verdict = [&](const std::string& answer, const std::string& gold, const std::string& options) {
+        const Outcome outcome = run("check-answers --rule whole " + options,
+                                    json{{"gold", gold}, {"prediction", answer}}.dump() + "\n");
+        return json::parse(outcome.out).at("verdict").get<std::string>();
+    };
+    EXPECT_EQ(verdict("10%", "10", ""), "equal");
+    EXPECT_EQ(verdict("10%", "10", "--percent value"), "different");
+    EXPECT_EQ(verdict("2,1", "1,2", ""), "equal");
+    EXPECT_EQ(verdict("2,1", "1,2", "--order as_written"), "different");
+    EXPECT_EQ(verdict("5", "5 cm", ""), "equal");
+    EXPECT_EQ(verdict("5", "5 cm", "--units required"), "different");
+    EXPECT_EQ(verdict("0.33", "1/3", ""), "different");
+    EXPECT_EQ(verdict("0.33", "1/3", "--decimals 2"), "equal");
+}
+
 TEST_F(CommandLine, check_answers_answers_in_order_and_goes_on_after_a_bad_line) {
     const Outcome outcome = run("check-answers", R"({"gold": "1/2", "prediction": "so \\boxed{0.5}", "id": 7}
 {"gold": 3, "prediction": "x"}
 {"gold": "3", "prediction": "none"}
-{"gold": "\\sqrt{4}", "prediction": "\\boxed{2}"}
+{"gold": "\\int_0^2 1 dx", "prediction": "\\boxed{2}"}
 )");
     EXPECT_EQ(outcome.status, 1);
     std::istringstream lines(outcome.out);

@@ -563,6 +563,8 @@ void RolloutsTest::panels_open_and_close_by_their_keys() {
     rollout.prompt_ids = encoded("<|im_start|>user\nAdd.<|im_end|>\n<|im_start|>assistant\n");
     rollout.teacher_prompt_ids =
         encoded("<|im_start|>user\nAdd. Answer: 5<|im_end|>\n<|im_start|>assistant\n");
+    rollout.extracted = "\\frac{10}{2}";
+    rollout.gold = "5";
     run.add(rollout);
     run.finish(1);
     Window w(run.folder());
@@ -571,6 +573,7 @@ void RolloutsTest::panels_open_and_close_by_their_keys() {
     auto& prompts = w.find<PromptsPanel>("panel.prompts");
     QVERIFY(answer.isVisible());
     QVERIFY(w.text_of("lbl.answer.text").contains("EQUAL"));
+    QVERIFY(w.text_of("lbl.answer.text").contains("10/2"));
     w.key(Qt::Key_D);
     QVERIFY(prompts.isVisible());
     QVERIFY(w.text_of("lbl.prompts.headline").contains("the answer is stated once"));

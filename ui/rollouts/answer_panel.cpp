@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-3.0-or-later
 #include "ui/rollouts/answer_panel.h"
 
+#include "maths/readings.h"
 #include "ui/rollouts/token_scene.h"
 #include "ui/window/theme.h"
 
@@ -24,6 +25,17 @@ Verdict verdict_of(const std::string& verdict) {
     if (verdict == "equal") return {QStringLiteral("✓"), QStringLiteral("EQUAL"), Role::Go};
     if (verdict == "different") return {QStringLiteral("✗"), QStringLiteral("DIFFERENT"), Role::Stop};
     return {QStringLiteral("?"), QStringLiteral("UNDECIDED"), Role::Wait};
+}
+
+/// Both sides as the checker reads them, where that says more than their texts.
+QString normal_forms(const record::RolloutRecord& record) {
+    const std::string extracted = maths::understood_form(record.extracted),
+                      gold = maths::understood_form(record.gold);
+    if (extracted == record.extracted && gold == record.gold) return {};
+    const auto shown = [](const std::string& form) {
+        return form.empty() ? QStringLiteral("<i>not read</i>") : quoted_html(form);
+    };
+    return shown(extracted) + " &nbsp; against &nbsp; " + shown(gold);
 }
 
 QString yes_or_no(bool yes, const QString& word) {
@@ -88,6 +100,8 @@ void AnswerPanel::show_rollout(const TokenRolloutPtr& rollout, const QString& ve
                  record.why.empty() ? QString()
                                     : "&nbsp; " + QString::fromStdString(record.why).toHtmlEscaped(),
                  form.join(" &nbsp; ").toHtmlEscaped().replace("&amp;nbsp;", "&nbsp;"));
+    const QString forms = normal_forms(record);
+    if (!forms.isEmpty()) text += "<tr><td>read as</td><td>" + forms + "</td></tr>";
     if (verdict.role == Role::Wait)
         text += "<tr><td></td><td>counts as not right; the bound with all undecided right stands beside the "
                 "score</td></tr>";
