@@ -13,7 +13,7 @@ namespace stillroom::cli {
 namespace {
 
 struct Options {
-    std::string rule = "boxed_last", percent = "written", order = "any", units = "optional";
+    std::string rule = "boxed_last", percent = "written", order = "tuples", units = "optional";
     int decimals = -1;
     Streams streams;
 };
@@ -30,7 +30,8 @@ Result<std::string> text_of(const nlohmann::json& item, const char* key) {
 maths::Policy policy_of(const Options& options) {
     maths::Policy policy;
     if (options.percent == "value") policy.percent = maths::Policy::Percent::Value;
-    if (options.order == "as_written") policy.order = maths::Policy::Order::AsWritten;
+    if (options.order == "all") policy.order = maths::Policy::Order::All;
+    if (options.order == "none") policy.order = maths::Policy::Order::None;
     if (options.units == "required") policy.units = maths::Policy::Units::Required;
     if (options.decimals >= 0) policy.decimals = options.decimals;
     return policy;
@@ -64,8 +65,8 @@ void add_check_answers(CLI::App& app) {
     command->add_option("--percent", options->percent, "whether 10% is 10 (written) or 0.1 (value)")
         ->check(CLI::IsMember({"written", "value"}))
         ->capture_default_str();
-    command->add_option("--order", options->order, "whether the order of a list counts")
-        ->check(CLI::IsMember({"any", "as_written"}))
+    command->add_option("--order", options->order, "of what the order counts: tuples, all (lists too), none")
+        ->check(CLI::IsMember({"tuples", "all", "none"}))
         ->capture_default_str();
     command->add_option("--units", options->units, "whether a unit that one side leaves out is a difference")
         ->check(CLI::IsMember({"optional", "required"}))

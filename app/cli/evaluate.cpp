@@ -231,7 +231,7 @@ eval::Stored regraded(const Options& options) {
         if (named("evaluation.format_rule") || named("evaluation.rule"))
             grading.format_rule = asked.format_rule;
         if (named("evaluation.percent")) grading.policy.percent = asked.policy.percent;
-        if (named("evaluation.list_order")) grading.policy.order = asked.policy.order;
+        if (named("evaluation.order")) grading.policy.order = asked.policy.order;
         if (named("evaluation.units")) grading.policy.units = asked.policy.units;
         if (named("evaluation.decimals")) grading.policy.decimals = asked.policy.decimals;
     }
@@ -346,8 +346,9 @@ void add_evaluate(CLI::App& app) {
     keyed("--percent", evaluation.percent, "evaluation.percent", "whether 10% is 10 (written) or 0.1 (value)")
         ->check(CLI::IsMember({"written", "value"}))
         ->capture_default_str();
-    keyed("--order", evaluation.list_order, "evaluation.list_order", "whether the order of a list counts")
-        ->check(CLI::IsMember({"any", "as_written"}))
+    keyed("--order", evaluation.order, "evaluation.order",
+          "of what the order counts: tuples, all (lists too), none")
+        ->check(CLI::IsMember({"tuples", "all", "none"}))
         ->capture_default_str();
     keyed("--units", evaluation.units, "evaluation.units",
           "whether a unit that one side leaves out is a difference")

@@ -12,12 +12,25 @@ namespace {
 /// Raised whenever verdicts may change: 1 compared texts and plain numbers, 2 reads expressions.
 constexpr int grader_version = 2;
 
+const char* order_name(maths::Policy::Order order) {
+    switch (order) {
+    case maths::Policy::Order::All:
+        return "all";
+    case maths::Policy::Order::None:
+        return "none";
+    case maths::Policy::Order::Tuples:
+        break;
+    }
+    return "tuples";
+}
+
 } // namespace
 
 maths::Policy policy_of(const formats::EvaluationSection& evaluation) {
     maths::Policy policy;
     if (evaluation.percent == "value") policy.percent = maths::Policy::Percent::Value;
-    if (evaluation.list_order == "as_written") policy.order = maths::Policy::Order::AsWritten;
+    if (evaluation.order == "all") policy.order = maths::Policy::Order::All;
+    if (evaluation.order == "none") policy.order = maths::Policy::Order::None;
     if (evaluation.units == "required") policy.units = maths::Policy::Units::Required;
     if (evaluation.decimals >= 0) policy.decimals = int(evaluation.decimals);
     return policy;
@@ -74,7 +87,7 @@ nlohmann::json to_json(const Protocol& protocol) {
             {"grader_limits",
              {{"answer_bytes", maths::longest_answer}, {"steps", maths::most_steps}, {"undecided", "0"}}},
             {"percent", protocol.policy.percent == maths::Policy::Percent::Value ? "value" : "written"},
-            {"list_order", protocol.policy.order == maths::Policy::Order::AsWritten ? "as_written" : "any"},
+            {"order", order_name(protocol.policy.order)},
             {"units", protocol.policy.units == maths::Policy::Units::Required ? "required" : "optional"},
             {"decimals", protocol.policy.decimals.value_or(-1)},
             {"dtype", protocol.dtype}};
@@ -89,8 +102,8 @@ std::string protocol_hash(nlohmann::json protocol) {
 
 void set_grading(nlohmann::json& protocol, const Protocol& grading) {
     const nlohmann::json fresh = to_json(grading);
-    for (const char* name : {"grader", "format_rule", "grader_version", "grader_limits", "percent",
-                             "list_order", "units", "decimals"}) {
+    for (const char* name : {"grader", "format_rule", "grader_version", "grader_limits", "percent", "order",
+                             "units", "decimals"}) {
         protocol[name] = fresh.at(name);
     }
 }
@@ -104,7 +117,7 @@ Result<Protocol> grading_of(const nlohmann::json& protocol) {
     text("grader", evaluation.rule);
     text("format_rule", evaluation.format_rule);
     text("percent", evaluation.percent);
-    text("list_order", evaluation.list_order);
+    text("order", evaluation.order);
     text("units", evaluation.units);
     if (const auto found = protocol.find("decimals"); found != protocol.end() && found->is_number_integer()) {
         evaluation.decimals = *found;

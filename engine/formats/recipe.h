@@ -141,11 +141,12 @@ struct EvaluationSection {
     double temperature = 1, top_p = 1;
     int64_t top_k = 0;
     bool greedy_too = false; // a second evaluation at temperature 0
+    bool confirm = false;    // time left before run.deadline goes to the best checkpoint, with another seed
     std::string rule = "boxed_last";
     std::string format_rule; // as data.format_rule
     // Where graders disagree (maths::Policy):
     std::string percent = "written"; // written: 10% is 10; value: 10% is 0.1
-    std::string list_order = "any";  // any; as_written: the order of a list counts
+    std::string order = "tuples";    // whose order counts: tuples, all (lists too), none
     std::string units = "optional";  // optional; required: a unit that one side leaves out is a difference
     int64_t decimals = -1;           // accept a decimal rounded to so many places; -1: decimals are exact
 };

@@ -178,10 +178,11 @@ std::vector<Key> table() {
                             {"top_p", &EvaluationSection::top_p, up_to(1)},
                             {"top_k", &EvaluationSection::top_k, at_least(0)},
                             {"greedy_too", &EvaluationSection::greedy_too},
+                            {"confirm", &EvaluationSection::confirm},
                             {"rule", &EvaluationSection::rule, one_of(answer_rules())},
                             {"format_rule", &EvaluationSection::format_rule, one_of(format_rules())},
                             {"percent", &EvaluationSection::percent, one_of({"written", "value"})},
-                            {"list_order", &EvaluationSection::list_order, one_of({"any", "as_written"})},
+                            {"order", &EvaluationSection::order, one_of({"tuples", "all", "none"})},
                             {"units", &EvaluationSection::units, one_of({"optional", "required"})},
                             {"decimals", &EvaluationSection::decimals, {.low = -1, .high = 40}}});
     add<CheckpointSection>(keys, "checkpoint", [](Recipe& r) -> CheckpointSection& { return r.checkpoint; },

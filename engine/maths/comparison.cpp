@@ -276,7 +276,7 @@ Outcome Comparer::collections(int a, int b, const std::optional<std::vector<int>
     const Kind left = a_[a].kind, right = b_[b].kind;
     if (many_a && many_b) {
         const bool as_written =
-            policy_.order == Policy::Order::AsWritten && left == Kind::List && right == Kind::List;
+            policy_.order == Policy::Order::All && left == Kind::List && right == Kind::List;
         if (as_written) return in_order(*many_a, *many_b);
         return unordered(*many_a, *many_b, "the same elements");
     }
@@ -323,6 +323,10 @@ Outcome Comparer::ordered(int a, int b) {
     if (left.kind == Kind::Tuple && right.kind == Kind::Tuple && left.kids.size() == 2 &&
         left.text != right.text) {
         return {Verdict::Different, "different brackets"};
+    }
+    if (policy_.order == Policy::Order::None && left.kind == Kind::Tuple && right.kind == Kind::Tuple) {
+        if (left.kids.size() != right.kids.size()) return {Verdict::Different, "tuples of different lengths"};
+        return unordered(left.kids, right.kids, "the same parts, in any order");
     }
     return in_order(left.kids, right.kids);
 }

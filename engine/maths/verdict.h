@@ -27,15 +27,16 @@ struct Policy {
         Value,   // "10%" is "0.1" and nothing else
     };
     enum class Order {
-        Any,       // "1, -2" is "-2, 1"; tuples always keep their order
-        AsWritten, // lists keep theirs too
+        Tuples, // "1, -2" is "-2, 1", but a point or vector keeps its order
+        All,    // lists keep theirs too
+        None,   // nor do tuples: "(1, 2)" is "(2, 1)"
     };
     enum class Units {
         Optional, // a unit that only one side states is ignored; two are converted, or differ
         Required, // a unit that only one side states is a difference
     };
     Percent percent = Percent::Written;
-    Order order = Order::Any;
+    Order order = Order::Tuples;
     Units units = Units::Optional;
     std::optional<int>
         decimals; // a decimal is equal to what it is rounded from, to so many places; none: exact

@@ -312,6 +312,7 @@ Result<void> RunDriver::finish_up() {
     if (request_.recipe.checkpoint.export_at_end && !stopped) {
         if (auto exported = export_model(); !exported) return exported;
     }
+    if (!stopped) confirm_best();
     std::string text = end_reason_.empty() ? "after step " + std::to_string(step_) : end_reason_;
     if (auto flushed = recorder_->flush(std::chrono::seconds(30)); !flushed) {
         say(Notice::Kind::Warning, "recording: " + flushed.error().message());

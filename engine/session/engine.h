@@ -53,7 +53,9 @@ private:
     // What a step may be followed by. A failed save or evaluation is said, and the run goes on.
     Result<void> run_step();
     void evaluate();
+    Result<eval::Protocol> proxy_protocol() const;
     Result<record::EvaluationRecord> evaluate_once(const std::string& tag, double temperature);
+    void confirm_best();
     bool save();
     void retain();
     Result<void> export_model();

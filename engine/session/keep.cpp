@@ -7,17 +7,31 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <optional>
+#include <utility>
 
 namespace stillroom::session {
 
 namespace fs = std::filesystem;
 using enum record::RunState;
 
-Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag, double temperature) {
+/// The proxy's protocol on the run's own student.
+Result<eval::Protocol> RunDriver::proxy_protocol() const {
     const formats::Recipe& recipe = request_.recipe;
-    const auto& evaluation = recipe.evaluation;
     const model::Model& student = trainer_->student();
-    auto stated = eval::protocol_of(recipe, formats::resolve_path(recipe, evaluation.data), questions_);
+    auto protocol =
+        eval::protocol_of(recipe, formats::resolve_path(recipe, recipe.evaluation.data), questions_);
+    if (!protocol) return protocol;
+    protocol->eos_ids = student.eos_ids();
+    protocol->template_sha256 = sha256(student.tokenizer->chat_template());
+    protocol->dtype = student.dtype() == torch::kBFloat16 ? "bf16" : "fp32";
+    return protocol;
+}
+
+Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag, double temperature) {
+    const model::Model& student = trainer_->student();
+    auto stated = proxy_protocol();
     if (!stated) return stated.error();
     eval::Protocol& protocol = *stated;
     if (temperature == 0) { // the greedy pass
@@ -26,9 +40,6 @@ Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag
         protocol.top_p = 1;
         protocol.top_k = 0;
     }
-    protocol.eos_ids = student.eos_ids();
-    protocol.template_sha256 = sha256(student.tokenizer->chat_template());
-    protocol.dtype = student.dtype() == torch::kBFloat16 ? "bf16" : "fp32";
     auto evaluated = eval::evaluate(
         trainer_->generator(), student, trainer_->prompts(), questions_.examples, protocol,
         [&](int64_t finished, int64_t total, int64_t tokens) {
@@ -74,6 +85,72 @@ void RunDriver::evaluate() {
         if (stop_now_) break;
     }
     longest_evaluation_ = std::max(longest_evaluation_, now() - since);
+    enter(before, "");
+}
+
+/// The best of several checkpoints was chosen by its own luck too (metrics.md 6.4): what time is left before
+/// the deadline goes to asking it again with another seed, round by round.
+void RunDriver::confirm_best() {
+    const formats::Recipe& recipe = request_.recipe;
+    if (!recipe.evaluation.confirm || deadline_ == 0 || questions_.examples.empty()) return;
+    std::optional<int64_t> best;
+    for (const auto& [step, checkpoint] : checkpoints_) {
+        const auto score = scores_.find(step);
+        if (score != scores_.end() && (!best || score->second > scores_.at(*best))) best = step;
+    }
+    const double margin = 1; // seconds for the end of the run
+    double round = longest_evaluation_ / double(recipe.evaluation.samples);
+    if (!best || now() + 1.5 * round + margin > deadline_) return;
+
+    const record::RunState before = state_;
+    enter(Evaluating, "Asking the best checkpoint, step " + std::to_string(*best) + ", with another seed");
+    const auto failed = [&](const Error& error) {
+        say(Notice::Kind::Warning, "the best checkpoint was not confirmed: " + error.message());
+        enter(before, "");
+    };
+    auto protocol = proxy_protocol();
+    if (!protocol) return failed(protocol.error());
+    constexpr int64_t most_rounds = 1024;
+    protocol->seed = recipe.run.seed + 1;
+    protocol->samples = most_rounds;
+    const model::Model& student = trainer_->student();
+    std::optional<model::Model> loaded;
+    if (*best != step_) {
+        auto model = model::load_model(request_.run / checkpoints_.at(*best).folder,
+                                       {student.device(), student.dtype()});
+        if (!model) return failed(model.error());
+        loaded = std::move(*model);
+    }
+    const model::Model& model = loaded ? *loaded : student;
+    rollout::Generator generator(model, {});
+    double since = now();
+    const auto progress = [&](int64_t finished, int64_t, int64_t) {
+        return report_progress(train::Phase::Evaluate, 0,
+                               std::to_string(finished) + " samples, another seed");
+    };
+    const auto after_round = [&](const std::vector<record::EvaluationAnswer>&) {
+        round = std::max(round, now() - std::exchange(since, now()));
+        return !stop_wanted_ && !stop_now_ && now() + 1.5 * round + margin < deadline_;
+    };
+    auto evaluated = eval::evaluate(generator, model, trainer_->prompts(), questions_.examples, *protocol,
+                                    progress, after_round);
+    if (!evaluated) return failed(evaluated.error());
+    evaluated->step = *best;
+    evaluated->tag = "confirm";
+    const auto shown = [](double value) {
+        char text[32];
+        std::snprintf(text, sizeof text, "%.4f", value);
+        return std::string(text);
+    };
+    say(Notice::Kind::Information,
+        "step " + std::to_string(*best) + ", the best of " + std::to_string(scores_.size()) + " at " +
+            shown(scores_.at(*best)) + ", has " + shown(evaluated->metrics.at("eval_avg_at_n")) + " +- " +
+            shown(evaluated->metrics.at("se_clustered")) + " SE with another seed, over " +
+            std::to_string(evaluated->answers.size()) + " answers");
+    for (auto& [name, value] : evaluated->metrics) value = std::isnan(value) ? record::Undefined : value;
+    recorder_->post(*evaluated);
+    channel_.post_event(
+        EvaluationDone{std::make_shared<const record::EvaluationRecord>(std::move(*evaluated))});
     enter(before, "");
 }
 

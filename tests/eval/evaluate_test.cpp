@@ -98,7 +98,7 @@ TEST(Protocol, hash_changes_with_whatever_decides_the_figures_but_not_with_the_s
     EXPECT_TRUE(changes([](Protocol& p) { p.rule = maths::Rule::LastNumber; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.format_rule = maths::Rule::LastNumber; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.policy.percent = maths::Policy::Percent::Value; }));
-    EXPECT_TRUE(changes([](Protocol& p) { p.policy.order = maths::Policy::Order::AsWritten; }));
+    EXPECT_TRUE(changes([](Protocol& p) { p.policy.order = maths::Policy::Order::All; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.policy.units = maths::Policy::Units::Required; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.policy.decimals = 2; }));
     EXPECT_TRUE(changes([](Protocol& p) { p.system = "s"; }));

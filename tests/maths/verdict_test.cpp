@@ -418,10 +418,14 @@ TEST(Verdict, policies_decide_where_graders_disagree) {
     EXPECT_EQ(with("10\\%", "0.1", value), equal);
     EXPECT_EQ(with("10\\%", "10", value), different);
     EXPECT_EQ(with("10\\%", "1/10", value), equal);
-    const auto ordered = [](Policy& policy) { policy.order = Policy::Order::AsWritten; };
+    const auto ordered = [](Policy& policy) { policy.order = Policy::Order::All; };
     EXPECT_EQ(with("1,-2", "-2,1", ordered), different);
     EXPECT_EQ(with("-2, 1.0", "-2,1", ordered), equal);
     EXPECT_EQ(with("\\{1,2\\}", "\\{2,1\\}", ordered), equal);
+    const auto free = [](Policy& policy) { policy.order = Policy::Order::None; };
+    EXPECT_EQ(with("(1,2,3)", "(3,1,2)", free), equal);
+    EXPECT_EQ(with("(1,2)", "(1,2,2)", free), different);
+    EXPECT_EQ(with("(1,2)", "(1,3)", free), different);
     const auto units = [](Policy& policy) { policy.units = Policy::Units::Required; };
     EXPECT_EQ(with("12", "12\\text{ cm}", units), different);
     EXPECT_EQ(with("0.12\\text{ m}", "12\\text{ cm}", units), equal);

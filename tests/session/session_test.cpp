@@ -6,7 +6,10 @@
 #include "formats/safetensors.h"
 #include "record/liveness.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <map>
+#include <optional>
 #include <set>
 
 namespace stillroom::session {
@@ -196,6 +199,43 @@ TEST(Session, a_deadline_leaves_time_to_save) {
     EXPECT_EQ(summary.state, record::RunState::Finished);
     EXPECT_LT(outcome.all<StepDone>().size(), 100000u);
     EXPECT_FALSE(outcome.all<CheckpointSaved>().empty());
+}
+
+TEST(Session, time_left_before_the_deadline_goes_to_the_best_checkpoint_with_another_seed) {
+    const test::TemporaryFolder folder;
+    const auto settings = [](const char* confirm) {
+        return std::vector<std::string>{"run.steps=4",
+                                        "run.deadline=\"12s\"",
+                                        "checkpoint.every=2",
+                                        "evaluation.every=2",
+                                        "evaluation.limit=10",
+                                        "evaluation.samples=1",
+                                        "evaluation.greedy_too=false",
+                                        std::string("evaluation.confirm=") + confirm};
+    };
+    const auto outcome = run(small_recipe("sample-opd", settings("true")), folder / "run");
+    ASSERT_TRUE(outcome.result) << outcome.result.error().message();
+    std::map<int64_t, double> scores;
+    std::optional<record::EvaluationRecord> confirmed;
+    for (const auto& done : outcome.all<EvaluationDone>()) {
+        if (done.evaluation->tag == "confirm") {
+            confirmed = *done.evaluation;
+        } else if (done.evaluation->step > 0) {
+            scores[done.evaluation->step] = done.evaluation->metrics.at("proxy_score");
+        }
+    }
+    ASSERT_TRUE(confirmed);
+    const auto best = std::max_element(scores.begin(), scores.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    EXPECT_EQ(scores.at(confirmed->step), best->second);
+    const auto protocol = nlohmann::json::parse(confirmed->protocol);
+    EXPECT_EQ(protocol.at("seed"), 43);
+    EXPECT_GE(confirmed->answers.size(), 10u);
+    EXPECT_EQ(confirmed->answers.size() % 10, 0u); // whole rounds
+    EXPECT_EQ(record::RunReader::open(folder / "run").value().summary().value().state,
+              record::RunState::Finished);
+    const auto without = run(small_recipe("sample-opd", settings("false")), folder / "other");
+    for (const auto& done : without.all<EvaluationDone>()) EXPECT_NE(done.evaluation->tag, "confirm");
 }
 
 TEST(Session, a_missing_model_fails_with_one_clear_error) {

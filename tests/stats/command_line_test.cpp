@@ -114,7 +114,7 @@ TEST_F(CommandLine, check_answers_takes_its_policy_from_options) {
     EXPECT_EQ(verdict("10%", "10", ""), "equal");
     EXPECT_EQ(verdict("10%", "10", "--percent value"), "different");
     EXPECT_EQ(verdict("2,1", "1,2", ""), "equal");
-    EXPECT_EQ(verdict("2,1", "1,2", "--order as_written"), "different");
+    EXPECT_EQ(verdict("2,1", "1,2", "--order all"), "different");
     EXPECT_EQ(verdict("5", "5 cm", ""), "equal");
     EXPECT_EQ(verdict("5", "5 cm", "--units required"), "different");
     EXPECT_EQ(verdict("0.33", "1/3", ""), "different");
