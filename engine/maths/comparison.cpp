@@ -42,7 +42,10 @@ bool is_label(const Tree& tree, int at) {
     case Kind::Symbol:
     case Kind::Word:
         return true;
-    case Kind::Multiply: // "AB", "MBCN"
+    case Kind::Multiply: // "AB", "MBCN", the "dy" of dy/dx
+        if (node.kids.size() == 2 && tree[node.kids[0]].text == "d" &&
+            tree[node.kids[1]].kind == Kind::Symbol)
+            return true;
         return std::all_of(node.kids.begin(), node.kids.end(), [&](int kid) {
             const Node& part = tree[kid];
             return part.kind == Kind::Symbol && part.text[0] >= 'A' && part.text[0] <= 'Z';
@@ -254,7 +257,13 @@ Outcome Comparer::sets(int a, int b) {
     const Node x = a_[a], y = b_[b];
     if (policy_.decimals && x.kind == Kind::Interval && y.kind == Kind::Interval && x.text == y.text)
         return ordered(a, b);
-    if (left && right) return of_sets(compare_sets(*left, *right));
+    if (left && right) {
+        const Outcome outcome = of_sets(compare_sets(*left, *right));
+        const bool both_named = is_inequality(x) && is_inequality(y) && variables(a_, a) != variables(b_, b);
+        if (outcome.verdict == Verdict::Equal && both_named)
+            return {Verdict::Unknown, "the same set of numbers, of different names"};
+        return outcome;
+    }
     const bool ends = (x.kind == Kind::Interval || x.kind == Kind::Tuple) &&
                       (y.kind == Kind::Interval || y.kind == Kind::Tuple);
     if (ends && x.kids.size() == 2 && y.kids.size() == 2) {
@@ -275,10 +284,21 @@ Outcome Comparer::collections(int a, int b, const std::optional<std::vector<int>
                               const std::optional<std::vector<int>>& many_b) {
     const Kind left = a_[a].kind, right = b_[b].kind;
     if (many_a && many_b) {
+        if (many_a->empty() || many_b->empty()) {
+            const bool same = many_a->empty() && many_b->empty();
+            return {same ? Verdict::Equal : Verdict::Different, same ? "both empty" : "an empty set"};
+        }
         const bool as_written =
             policy_.order == Policy::Order::All && left == Kind::List && right == Kind::List;
         if (as_written) return in_order(*many_a, *many_b);
-        return unordered(*many_a, *many_b, "the same elements");
+        const Outcome outcome = unordered(*many_a, *many_b, "the same elements");
+        // Repeated points are one solution; repeated numbers may answer several questions.
+        const bool points = a_[many_a->front()].kind == Kind::Tuple;
+        const bool counts =
+            left == Kind::List && right == Kind::List && many_a->size() != many_b->size() && !points;
+        if (outcome.verdict == Verdict::Equal && counts)
+            return {Verdict::Unknown, "the same values, repeated differently"};
+        return outcome;
     }
     const std::vector<int>& many = many_a ? *many_a : *many_b;
     const Node& other = many_a ? b_[b] : a_[a];
@@ -290,6 +310,17 @@ Outcome Comparer::collections(int a, int b, const std::optional<std::vector<int>
         if (many.size() != 1) return {Verdict::Different, "a set against a point"};
     }
     if (many.size() == 1) return many_a ? compare(many[0], b) : compare(a, many[0]);
+    if (many.empty()) return {Verdict::Different, "an empty set"};
+    std::vector<Outcome> each;
+    for (const int part : many) each.push_back(many_a ? compare(part, b) : compare(a, part));
+    const bool all_equal = std::all_of(each.begin(), each.end(),
+                                       [](const Outcome& one) { return one.verdict == Verdict::Equal; });
+    if (all_equal) { // "1/2 or 0.5" says one thing; "5, 5" may be two
+        const std::string& connector = many_a ? a_[a].text : b_[b].text;
+        if (kind == Kind::Set || connector == "or")
+            return {Verdict::Equal, "one value, said in several ways"};
+        return {Verdict::Unknown, "one value, stated several times"};
+    }
     return {Verdict::Different, std::to_string(many.size()) + " values against one"};
 }
 

@@ -13,8 +13,10 @@ namespace stillroom::maths {
 
 namespace {
 
-char relation_sign(const Token& token) {
+char relation_sign(const Token& token, const Token& after) {
     if (token.is_command("in")) return 'e';
+    const bool opens = after.is('(') || after.is('[') || after.is('S');
+    if (token.kind == TokenKind::Letters && token.text == "in" && opens) return 'e';
     if (token.kind != TokenKind::Sign) return '\0';
     return std::string_view("=<>lgn~").find(token.text[0]) == std::string_view::npos ? '\0' : token.text[0];
 }
@@ -199,7 +201,7 @@ int Reader::choice() {
 int Reader::relation(int first) {
     std::string signs;
     std::vector<int> sides{first};
-    while (const char sign = relation_sign(now())) {
+    while (const char sign = relation_sign(now(), after())) {
         if (after_box_) after_box_ = false;
         next();
         signs += sign;

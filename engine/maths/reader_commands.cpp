@@ -237,8 +237,10 @@ bool Reader::ordinal_follows() {
 bool Reader::measure_follows() const {
     const Token& token = now();
     if (token.kind == TokenKind::Currency) return true;
+    const bool is_relation = token.text == "in" && (after().is('(') || after().is('[') || after().is('S'));
     if (token.kind == TokenKind::Letters) {
-        return token.text.size() > 1 && !is_connector(token.text) && !is_function(token.text) &&
+        return !is_relation && token.text.size() > 1 && !is_connector(token.text) &&
+               !is_function(token.text) &&
                (is_percent(token.text) || is_unit(token.text) || scale(token.text) ||
                 !is_product_of_letters(token.text)) &&
                !is_greek(token.text) && !constant(token.text);

@@ -82,6 +82,7 @@ bool Reader::starts_factor() const {
     const Token& token = now();
     switch (token.kind) {
     case TokenKind::Letters:
+        if (token.text == "in" && (after().is('(') || after().is('[') || after().is('S'))) return false;
         return !is_connector(token.text) && !(token.text == "U" && token.spaced && after().spaced);
     case TokenKind::Text:
         return !is_connector(token.text);
@@ -209,6 +210,7 @@ int Reader::postfixed(int base) {
                 base = with_degrees(base);
             } else if (!ordinal_follows()) {
                 base = tree_.node(Kind::Power, {base, exponent()});
+                if (now().is('^')) throw Unreadable("a power of a power without brackets");
             }
         } else if (token.is_command("degree")) {
             next();
@@ -320,7 +322,9 @@ int Reader::scientific(const std::string& digits) {
     const bool is_signed = after().is('-') || after().is('+');
     const Token& power = tokens_[std::min(at_ + (is_signed ? 2 : 1), tokens_.size() - 1)];
     if (power.kind != TokenKind::Number || power.spaced || after().spaced) return value;
-    if (!is_signed && letter.text == "e" && digits.find('.') == std::string::npos) return value;
+    if (!is_signed && letter.text == "e" && digits.find('.') == std::string::npos) {
+        throw Unreadable("\"" + digits + "e" + power.text + "\" can be read in two ways");
+    }
     const bool negative = after().is('-');
     const int size = tree_.add(Kind::Number, power.text);
     for (int i = is_signed ? 3 : 2; i > 0; --i) next();
