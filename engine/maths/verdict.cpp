@@ -85,7 +85,6 @@ std::vector<Said> said_in_prose(std::string_view text) {
     add(extract(text, Rule::LastFormula), is_sentence && formula_count(text) > 1);
     if (!is_sentence) return all;
     add(after_is(text), true);
-    add(extract(text, Rule::LastNumber), true);
     return all;
 }
 
@@ -95,12 +94,18 @@ struct Understood {
     bool guessed = false;
 };
 
-Understood understood(std::string_view text) {
+Understood understood(std::string_view text, bool may_be_prose) {
     const bool boxed = last_boxes(text).has_value();
     Understood side;
     if (!boxed && text.size() <= longest_answer) side.read = readings(text);
     if (!side.read.trees.empty()) return side;
-    for (const Said& said : said_in_prose(text)) {
+    std::vector<Said> said_there;
+    if (may_be_prose) {
+        said_there = said_in_prose(text);
+    } else if (boxed) {
+        said_there = {{*last_boxes(text), false}};
+    }
+    for (const Said& said : said_there) {
         Readings read = readings(said.text);
         if (read.trees.empty()) continue;
         return {std::move(read), said.guessed};
@@ -149,7 +154,9 @@ const char* to_string(Verdict verdict) {
     return "";
 }
 
-Judgement compare_answers(std::string_view answer, std::string_view gold, const Policy& policy) {
+namespace {
+
+Judgement judged(std::string_view answer, std::string_view gold, const Policy& policy, bool may_be_prose) {
     Judgement judgement;
     const auto decide = [&](Verdict verdict, std::string why) {
         judgement.verdict = verdict;
@@ -169,7 +176,7 @@ Judgement compare_answers(std::string_view answer, std::string_view gold, const 
         const auto by_word = compare_words(judgement.answer_normal, judgement.gold_normal);
         if (by_word) return decide(by_word->verdict, by_word->why);
     }
-    Understood answers = understood(answer), golds = understood(gold);
+    Understood answers = understood(answer, may_be_prose), golds = understood(gold, may_be_prose);
     const auto show = [](const Understood& side, std::string& normal) {
         if (!side.read.trees.empty()) normal = to_text(side.read.trees[0], side.read.trees[0].root);
     };
@@ -186,6 +193,12 @@ Judgement compare_answers(std::string_view answer, std::string_view gold, const 
     return decide(outcome.verdict, std::move(outcome.why));
 }
 
+} // namespace
+
+Judgement compare_answers(std::string_view answer, std::string_view gold, const Policy& policy) {
+    return judged(answer, gold, policy, /*may_be_prose=*/false);
+}
+
 Judgement check(std::string_view prediction, std::string_view gold, Rule rule, const Policy& policy) {
     auto extracted = extract(prediction, rule);
     if (!extracted) {
@@ -195,7 +208,7 @@ Judgement check(std::string_view prediction, std::string_view gold, Rule rule, c
         judgement.gold_normal = gold.size() <= longest_answer ? plain_form(marked_form(gold)) : "";
         return judgement;
     }
-    Judgement judgement = compare_answers(*extracted, gold, policy);
+    Judgement judgement = judged(*extracted, gold, policy, rule == Rule::Whole);
     judgement.extracted = std::move(extracted);
     return judgement;
 }

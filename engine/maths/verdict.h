@@ -58,13 +58,15 @@ struct Judgement {
 /// differ are Unknown where the values agree. A base that the answer leaves out is that of the gold answer. A
 /// set of one element is that element. A comma between digits is tried as a thousands mark, a separator and a
 /// decimal point: one reading in which both are equal decides. Words are equal to the same words; different
-/// single words are Different. Where an answer is prose, its last boxes or its last formula count.
+/// single words are Different. Where boxes stand in an answer, the last ones count.
 ///
 /// Never hangs: text, depth, parts, digits, exponents and steps are limited, and what is beyond is Unknown.
 /// Safe from several threads, one of which works at a time.
 Judgement compare_answers(std::string_view answer, std::string_view gold, const Policy& policy = {});
 
-/// Extracts by `rule` and compares. No answer, or an empty one, is Different.
+/// Extracts by `rule` and compares. No answer, or an empty one, is Different. By the rule whole either side
+/// may be prose: then its last boxes count, what it says after "answer is", or its last formula; where
+/// several might be meant, what differs is Unknown.
 Judgement check(std::string_view prediction, std::string_view gold, Rule rule, const Policy& policy = {});
 
 } // namespace stillroom::maths

@@ -43,6 +43,7 @@ const std::map<std::string, Exception> exceptions{
     {"eq-0413", {Verdict::Unknown, "50 % is 1/2, but the question may ask for percent"}},
     // prose whose answer is not found, and text that is not read: unknown, never guessed
     {"eq-0008", {Verdict::Unknown, "\"Soucis : 2,74 $ a..\""}},
+    {"eq-0015", {Verdict::Unknown, "prose: \"not it's not 10 it's\""}},
     {"eq-0014", {Verdict::Unknown, "prose, with a unit that may be a letter"}},
     {"eq-0058", {Verdict::Unknown, "prose that goes on after its answer"}},
     {"eq-0105", {Verdict::Unknown, "\\zzz is no command"}},
@@ -535,6 +536,16 @@ TEST(Verdict, functions_are_compared_whatever_their_argument_is_called) {
     expect({{"a_{n}=2n+1", "a_y = 1+2y", equal},
             {"f(x)=2x+1", "f(t)=1+2t", equal},
             {"f(x)=2x+1", "f(t)=1+3t", different}});
+}
+
+TEST(Verdict, what_is_boxed_is_never_guessed_at) {
+    for (const char* boxed :
+         {"5 if x is even and 7 otherwise", "the answer is not 7", "at most 7", "7 or more",
+          "$5$ for even $n$, $7$ for odd ones", "I think that it is about 7"}) {
+        EXPECT_NE(check("\\boxed{" + std::string(boxed) + "}", "7", Rule::BoxedLast).verdict, equal) << boxed;
+        EXPECT_NE(compare_answers(boxed, "7").verdict, equal) << boxed;
+        EXPECT_NE(compare_answers("7", boxed).verdict, equal) << boxed;
+    }
 }
 
 TEST(Verdict, work_is_bounded_whatever_is_asked) {
