@@ -140,8 +140,9 @@ struct EvaluationSection {
     int64_t samples = 1, max_new = 1024, limit = 0;
     double temperature = 1, top_p = 1;
     int64_t top_k = 0;
-    bool greedy_too = false; // a second evaluation at temperature 0
-    bool confirm = false;    // time left before run.deadline goes to the best checkpoint, with another seed
+    bool greedy_too = false;  // a second evaluation at temperature 0
+    bool until_clear = false; // ends an evaluation where its difference from the first is clear
+    bool confirm = false;     // time left before run.deadline goes to the best checkpoint, with another seed
     std::string rule = "boxed_last";
     std::string format_rule; // as data.format_rule
     // Where graders disagree (maths::Policy):

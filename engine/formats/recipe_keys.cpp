@@ -178,6 +178,7 @@ std::vector<Key> table() {
                             {"top_p", &EvaluationSection::top_p, up_to(1)},
                             {"top_k", &EvaluationSection::top_k, at_least(0)},
                             {"greedy_too", &EvaluationSection::greedy_too},
+                            {"until_clear", &EvaluationSection::until_clear},
                             {"confirm", &EvaluationSection::confirm},
                             {"rule", &EvaluationSection::rule, one_of(answer_rules())},
                             {"format_rule", &EvaluationSection::format_rule, one_of(format_rules())},

@@ -187,6 +187,7 @@ Result<void> RunDriver::check_launch() {
 Result<void> RunDriver::train() {
     const formats::Recipe& recipe = request_.recipe;
     enter(Running, "");
+    if (step_ > 0) read_first_evaluation();
     if (step_ == 0 && recipe.evaluation.at_start) evaluate();
     while (step_ < recipe.run.steps) {
         take_commands();

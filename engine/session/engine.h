@@ -3,6 +3,7 @@
 #pragma once
 
 #include "eval/evaluate.h"
+#include "eval/plan.h"
 #include "record/recorder.h"
 #include "session/alarms.h"
 #include "session/channel.h"
@@ -54,6 +55,8 @@ private:
     Result<void> run_step();
     void evaluate();
     Result<eval::Protocol> proxy_protocol() const;
+    void read_first_evaluation();
+    std::optional<stats::Paired> since_first(const std::vector<record::EvaluationAnswer>& answers) const;
     Result<record::EvaluationRecord> evaluate_once(const std::string& tag, double temperature);
     void confirm_best();
     bool save();
@@ -76,6 +79,7 @@ private:
     std::unique_ptr<record::Recorder> recorder_;
     std::ofstream log_;
     data::Dataset questions_;                                 // of the evaluation
+    std::vector<record::EvaluationAnswer> first_answers_;     // of the run's first evaluation by its proxy
     std::map<int64_t, double> scores_;                        // of evaluated steps, by the recipe's metric
     std::map<int64_t, record::CheckpointRecord> checkpoints_; // that stand on disk
 

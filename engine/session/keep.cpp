@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "record/queries.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,27 @@ Result<eval::Protocol> RunDriver::proxy_protocol() const {
     return protocol;
 }
 
+/// Of a run that goes on: its first evaluation is in its store.
+void RunDriver::read_first_evaluation() {
+    const auto reader = record::RunReader::open(request_.run);
+    if (!reader) return;
+    const auto known = reader->evaluations();
+    if (!known) return;
+    for (const auto& evaluation : *known) {
+        if (evaluation.tag != "proxy") continue;
+        if (auto first = reader->evaluation(evaluation.id)) first_answers_ = std::move(first->answers);
+        return;
+    }
+}
+
+std::optional<stats::Paired>
+RunDriver::since_first(const std::vector<record::EvaluationAnswer>& answers) const {
+    const auto matched =
+        stats::match_questions(eval::questions_of(first_answers_), eval::questions_of(answers));
+    if (matched.ids.size() < 2) return std::nullopt;
+    return stats::compare(matched.baseline, matched.checkpoint);
+}
+
 Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag, double temperature) {
     const model::Model& student = trainer_->student();
     auto stated = proxy_protocol();
@@ -40,14 +62,31 @@ Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag
         protocol.top_p = 1;
         protocol.top_k = 0;
     }
+    const double since = now();
+    const bool stops = tag == "proxy" && request_.recipe.evaluation.until_clear && !first_answers_.empty();
+    const auto go_on = [&](const std::vector<record::EvaluationAnswer>& answers) {
+        const auto difference = since_first(answers);
+        return !difference ||
+               !eval::is_clear(*difference, int64_t(answers.size() / questions_.examples.size()));
+    };
     auto evaluated = eval::evaluate(
         trainer_->generator(), student, trainer_->prompts(), questions_.examples, protocol,
         [&](int64_t finished, int64_t total, int64_t tokens) {
             return report_progress(train::Phase::Evaluate, double(finished) / double(total),
                                    std::to_string(finished) + " of " + std::to_string(total) + " samples");
-        });
+        },
+        stops ? eval::AfterRound(go_on) : eval::AfterRound());
     trainer_->release_generation();
     if (!evaluated) return evaluated;
+    if (tag == "proxy" && !stop_now_) {
+        const auto counts = stats::counts_of(eval::questions_of(evaluated->answers));
+        const int64_t rounds = counts.empty() ? 0 : int64_t(evaluated->answers.size() / counts.size());
+        const double spent = now() - since, left = deadline_ > 0 ? deadline_ - now() : 0;
+        const auto plan =
+            eval::plan(counts, since_first(evaluated->answers), rounds, protocol.samples, spent, left);
+        say(Notice::Kind::Information, "evaluation: " + eval::to_text(plan, protocol.samples, spent, left));
+        if (first_answers_.empty()) first_answers_ = evaluated->answers;
+    }
     for (auto& [name, value] : evaluated->metrics) value = std::isnan(value) ? record::Undefined : value;
     evaluated->step = step_;
     evaluated->tag = tag;

@@ -238,6 +238,30 @@ TEST(Session, time_left_before_the_deadline_goes_to_the_best_checkpoint_with_ano
     for (const auto& done : without.all<EvaluationDone>()) EXPECT_NE(done.evaluation->tag, "confirm");
 }
 
+TEST(Session, an_evaluation_ends_early_where_it_clearly_differs_from_the_first_one) {
+    const test::TemporaryFolder folder;
+    const auto recipe =
+        small_recipe("sample-opd", {"run.steps=2", "evaluation.at_start=true", "evaluation.samples=8",
+                                    "evaluation.limit=60", "evaluation.until_clear=true"});
+    const auto last = [](const auto& outcome) {
+        return outcome.template all<EvaluationDone>().back().evaluation;
+    };
+    const auto moved =
+        formats::with_settings(recipe, {"run.steps=30", "optimizer.lr=3e-4", "rollout.prompts_per_step=32"})
+            .value();
+    const auto learnt = run(moved, folder / "learnt"); // .4 to .9 in 30 steps
+    ASSERT_TRUE(learnt.result) << learnt.result.error().message();
+    const auto first = learnt.all<EvaluationDone>().front().evaluation;
+    EXPECT_EQ(first->answers.size(), 480u); // nothing to differ from
+    EXPECT_LT(last(learnt)->answers.size(), 480u);
+    EXPECT_GE(last(learnt)->answers.size(), 120u); // two rounds at least
+    EXPECT_EQ(last(learnt)->answers.size() % 60, 0u);
+    EXPECT_EQ(last(learnt)->protocol_hash, first->protocol_hash);
+    const auto without =
+        run(formats::with_settings(moved, {"evaluation.until_clear=false"}).value(), folder / "whole");
+    EXPECT_EQ(last(without)->answers.size(), 480u);
+}
+
 TEST(Session, a_missing_model_fails_with_one_clear_error) {
     const test::TemporaryFolder folder;
     const auto outcome =

@@ -135,6 +135,8 @@ const std::vector<RecipePage>& recipe_pages() {
           {"evaluation.top_p", "top_p", "1: off."},
           {"evaluation.top_k", "top_k", "0: off."},
           {"evaluation.greedy_too", "Greedy too", "A second evaluation at temperature 0."},
+          {"evaluation.until_clear", "Until clear",
+           "An evaluation ends after the round in which it clearly differs from the first (p < 0.001)."},
           {"evaluation.confirm", "Confirm the best",
            "Time left before the deadline goes to the best checkpoint, with another seed."},
           {"evaluation.rule", "Answer rule", "How the answer is taken out of the text."},
