@@ -2,6 +2,7 @@
 // check-answers: extracts the answer of each prediction and judges it against its gold answer.
 #include "app/cli/command.h"
 #include "app/cli/commands.h"
+#include "eval/protocol.h"
 #include "maths/verdict.h"
 
 #include <memory>
@@ -13,8 +14,7 @@ namespace stillroom::cli {
 namespace {
 
 struct Options {
-    std::string rule = "boxed_last", percent = "written", order = "tuples", units = "optional";
-    int decimals = -1;
+    formats::EvaluationSection grading;
     Streams streams;
 };
 
@@ -25,16 +25,6 @@ Result<std::string> text_of(const nlohmann::json& item, const char* key) {
         return Error{"\"" + std::string(key) + "\" is " + found->type_name() + ", expected a string"};
     }
     return found->get<std::string>();
-}
-
-maths::Policy policy_of(const Options& options) {
-    maths::Policy policy;
-    if (options.percent == "value") policy.percent = maths::Policy::Percent::Value;
-    if (options.order == "all") policy.order = maths::Policy::Order::All;
-    if (options.order == "none") policy.order = maths::Policy::Order::None;
-    if (options.units == "required") policy.units = maths::Policy::Units::Required;
-    if (options.decimals >= 0) policy.decimals = options.decimals;
-    return policy;
 }
 
 Result<nlohmann::json> judged(const nlohmann::json& item, maths::Rule rule, const maths::Policy& policy) {
@@ -59,29 +49,33 @@ void add_check_answers(CLI::App& app) {
         "check-answers", "judge predictions against gold answers: equal, different, unknown");
     const std::vector<std::string> rules{"boxed_last",  "gsm8k_hash",   "answer_line", "whole",
                                          "last_number", "last_formula", "final_answer"};
-    command->add_option("--rule", options->rule, "how the answer is found in a prediction")
+    command->add_option("--rule", options->grading.rule, "how the answer is found in a prediction")
         ->check(CLI::IsMember(rules))
         ->capture_default_str();
-    command->add_option("--percent", options->percent, "whether 10% is 10 (written) or 0.1 (value)")
+    command->add_option("--percent", options->grading.percent, "whether 10% is 10 (written) or 0.1 (value)")
         ->check(CLI::IsMember({"written", "value"}))
         ->capture_default_str();
-    command->add_option("--order", options->order, "of what the order counts: tuples, all (lists too), none")
+    command
+        ->add_option("--order", options->grading.order,
+                     "of what the order counts: tuples, all (lists too), none")
         ->check(CLI::IsMember({"tuples", "all", "none"}))
         ->capture_default_str();
-    command->add_option("--units", options->units, "whether a unit that one side leaves out is a difference")
+    command
+        ->add_option("--units", options->grading.units,
+                     "whether a unit that one side leaves out is a difference")
         ->check(CLI::IsMember({"optional", "required"}))
         ->capture_default_str();
     command
-        ->add_option("--decimals", options->decimals,
+        ->add_option("--decimals", options->grading.decimals,
                      "accept a decimal rounded to so many places; without it decimals are exact")
         ->check(CLI::Range(0, 40));
     add_stream_options(*command, options->streams);
     command->footer("Example:\n  echo '{\"gold\": \"1/2\", \"prediction\": \"so \\\\boxed{0.5}\"}' | "
                     "build/bin/stillroom-cli check-answers");
     command->callback([options] {
-        const maths::Rule rule = maths::parse_rule(options->rule).value();
-        exit_with(
-            answer_lines(options->streams, [rule, policy = policy_of(*options)](const nlohmann::json& item) {
+        const maths::Rule rule = maths::parse_rule(options->grading.rule).value();
+        exit_with(answer_lines(
+            options->streams, [rule, policy = eval::policy_of(options->grading)](const nlohmann::json& item) {
                 return judged(item, rule, policy);
             }));
     });

@@ -9,9 +9,9 @@
 #include "eval/plan.h"
 #include "eval/stored.h"
 #include "formats/recipe_keys.h"
+#include "record/liveness.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <fstream>
@@ -41,8 +41,9 @@ CLI::Validator deadline() {
             "TIME"};
 }
 
-double seconds_now() {
-    return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+/// Whether an option named the recipe's key.
+bool is_set(const Options& options, const std::string& key) {
+    return std::find(options.set.begin(), options.set.end(), key) != options.set.end();
 }
 
 void print_table(const eval::Stored& evaluation) {
@@ -172,20 +173,17 @@ eval::Stored sampled(const Options& options, const std::optional<eval::Stored>& 
     if (baseline) eval::comparable(baseline->protocol, stored.protocol).value(); // before hours of sampling
     stored.circumstances = {options.model,      model->weights_sha256,
                             load->device.str(), "stillroom " STILLROOM_VERSION,
-                            protocol.seed,      seconds_now()};
+                            protocol.seed,      record::unix_time()};
     stored.asked = int64_t(questions->examples.size()) * protocol.samples;
 
-    const double started = seconds_now();
+    const double started = record::unix_time();
     const auto deadline = formats::deadline_at(options.time, int64_t(started)).value();
     const auto after_round = [&](const std::vector<record::EvaluationAnswer>& answers) {
-        const double spent = seconds_now() - started, left = deadline ? double(*deadline) - seconds_now() : 0;
+        const double spent = record::unix_time() - started,
+                     left = deadline ? double(*deadline) - record::unix_time() : 0;
         const auto own = eval::questions_of(answers);
         const int64_t rounds = int64_t(answers.size() / questions->examples.size());
-        std::optional<stats::Paired> difference;
-        if (baseline) {
-            const auto matched = stats::match_questions(eval::questions_of(baseline->answers), own);
-            if (matched.ids.size() >= 2) difference = stats::compare(matched.baseline, matched.checkpoint);
-        }
+        const auto difference = baseline ? eval::paired_difference(baseline->answers, answers) : std::nullopt;
         const auto plan =
             eval::plan(stats::counts_of(own), difference, rounds, protocol.samples, spent, left);
         if (!options.streams.quiet) {
@@ -202,7 +200,7 @@ eval::Stored sampled(const Options& options, const std::optional<eval::Stored>& 
     Progress progress("samples", stored.asked, options.streams.quiet);
     const auto advance = [&](int64_t finished, int64_t, int64_t tokens) {
         progress.advance(finished, std::to_string(tokens) + " tokens");
-        return !deadline || seconds_now() < double(*deadline);
+        return !deadline || record::unix_time() < double(*deadline);
     };
     const bool in_rounds = deadline || options.until_clear;
     auto evaluation = eval::evaluate(generator, *model, *prompts, questions->examples, protocol, advance,
@@ -217,16 +215,12 @@ eval::Stored regraded(const Options& options) {
     eval::Stored stored = eval::read_evaluation(options.regrade).value();
     eval::Protocol grading = eval::grading_of(stored.protocol).value();
     if (!options.set.empty() || !options.protocol.empty()) { // other rules than the stored ones
-        nlohmann::json changed = stored.protocol;
         eval::Protocol asked;
         const formats::Recipe recipe = recipe_of(options);
         asked.rule = maths::parse_rule(recipe.evaluation.rule).value();
         asked.format_rule = maths::parse_rule(recipe.evaluation.format_rule).value_or(asked.rule);
         asked.policy = eval::policy_of(recipe.evaluation);
-        const auto named = [&](const char* key) {
-            return !options.protocol.empty() ||
-                   std::find(options.set.begin(), options.set.end(), key) != options.set.end();
-        };
+        const auto named = [&](const char* key) { return !options.protocol.empty() || is_set(options, key); };
         if (named("evaluation.rule")) grading.rule = asked.rule;
         if (named("evaluation.format_rule") || named("evaluation.rule"))
             grading.format_rule = asked.format_rule;
@@ -240,13 +234,10 @@ eval::Stored regraded(const Options& options) {
 }
 
 int evaluate(const Options& options) {
-    const auto named = [&](const char* key) {
-        return std::find(options.set.begin(), options.set.end(), key) != options.set.end();
-    };
     if (options.model.empty() == options.regrade.empty()) {
         throw CLI::ValidationError("evaluate", "needs a MODEL, or --regrade, and not both");
     }
-    if (options.regrade.empty() && options.protocol.empty() && !named("evaluation.data")) {
+    if (options.regrade.empty() && options.protocol.empty() && !is_set(options, "evaluation.data")) {
         throw CLI::RequiredError("--data or --protocol");
     }
     if (options.until_clear && options.against.empty())

@@ -160,6 +160,13 @@ Result<void> comparable(const json& protocol, const json& other) {
     return Error{"the protocols differ, so the scores cannot be compared: " + join(fields, "; ")};
 }
 
+std::optional<stats::Paired> paired_difference(const std::vector<record::EvaluationAnswer>& baseline,
+                                               const std::vector<record::EvaluationAnswer>& answers) {
+    const auto matched = stats::match_questions(questions_of(baseline), questions_of(answers));
+    if (matched.ids.size() < 2) return std::nullopt;
+    return stats::compare(matched.baseline, matched.checkpoint);
+}
+
 void regrade(Stored& evaluation, const Protocol& grading) {
     grade(evaluation.answers, grading);
     record::Metrics metrics = score(evaluation.answers);

@@ -6,8 +6,10 @@
 #include "base/result.h"
 #include "eval/protocol.h"
 #include "record/records.h"
+#include "stats/paired.h"
 
 #include <filesystem>
+#include <optional>
 
 namespace stillroom::eval {
 
@@ -37,6 +39,11 @@ Result<Stored> read_evaluation(const std::filesystem::path& folder);
 
 /// An error with the fields that differ, where two scores may not be compared.
 Result<void> comparable(const nlohmann::json& protocol, const nlohmann::json& other);
+
+/// Answers against those of a baseline, question by question; nullopt where fewer than two questions are in
+/// both.
+std::optional<stats::Paired> paired_difference(const std::vector<record::EvaluationAnswer>& baseline,
+                                               const std::vector<record::EvaluationAnswer>& answers);
 
 /// The stored evaluation graded anew: other verdicts where the rules differ, the same where they do not.
 /// Nothing is sampled; eval_seconds and eval_tokens_per_second stay.

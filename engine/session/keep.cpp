@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "base/hash.h"
+#include "eval/stored.h"
 #include "record/queries.h"
 
 #include <algorithm>
@@ -45,10 +46,7 @@ void RunDriver::read_first_evaluation() {
 
 std::optional<stats::Paired>
 RunDriver::since_first(const std::vector<record::EvaluationAnswer>& answers) const {
-    const auto matched =
-        stats::match_questions(eval::questions_of(first_answers_), eval::questions_of(answers));
-    if (matched.ids.size() < 2) return std::nullopt;
-    return stats::compare(matched.baseline, matched.checkpoint);
+    return eval::paired_difference(first_answers_, answers);
 }
 
 Result<record::EvaluationRecord> RunDriver::evaluate_once(const std::string& tag, double temperature) {
