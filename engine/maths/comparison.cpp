@@ -87,13 +87,13 @@ Outcome of_sets(Match match) {
 } // namespace
 
 Side Comparer::stripped(Tree& tree, int at) const {
-    Side side{&tree, at, -1};
+    Side side{at, -1};
     for (int hops = 0; hops < 4; ++hops) {
         const Node node = tree[side.node];
         if (node.kind != Kind::Relation) return side;
         if (node.text == "e") {
             if (!is_label(tree, node.kids[0])) return side;
-            side = {&tree, node.kids[1], node.kids[0]};
+            side = {node.kids[1], node.kids[0]};
             continue;
         }
         if (node.text.find_first_not_of("=~") != std::string::npos) return side;
@@ -107,18 +107,18 @@ Side Comparer::stripped(Tree& tree, int at) const {
         }
         const auto constant = [&](int kid) { return variables(tree, kid).empty(); };
         if (is_label(tree, sides[0]) && !constant(sides[0])) {
-            side = {&tree, sides.back(), sides[0]};
+            side = {sides.back(), sides[0]};
         } else if (tree[sides[0]].kind == Kind::Word) {
-            side = {&tree, sides.back(), sides[0]};
+            side = {sides.back(), sides[0]};
         } else if (std::all_of(sides.begin(), sides.end(), constant)) {
             side.node = sides.back();
         } else if (sides.size() == 2 && is_label(tree, sides[1]) && constant(sides[0])) {
-            side = {&tree, sides[0], sides[1]};
+            side = {sides[0], sides[1]};
         } else if (sides.size() > 2 && constant(sides.back())) {
             const auto named =
                 std::find_if(sides.begin(), sides.end(), [&](int kid) { return is_label(tree, kid); });
             if (named == sides.end()) return side;
-            side = {&tree, sides.back(), *named};
+            side = {sides.back(), *named};
         } else {
             return side;
         }
@@ -217,11 +217,7 @@ Outcome Comparer::unlabelled(int a, int b) {
 }
 
 Outcome Comparer::words(int a, int b) {
-    const auto letters = [](const Tree& tree, int at) {
-        std::string text = lowered_letters(to_text(tree, at));
-        return text;
-    };
-    const std::string left = letters(a_, a), right = letters(b_, b);
+    const std::string left = lowered_letters(to_text(a_, a)), right = lowered_letters(to_text(b_, b));
     const bool both = a_[a].kind == Kind::Word && b_[b].kind == Kind::Word;
     if (!left.empty() && left == right) return {Verdict::Equal, "the same words"};
     if (both) {

@@ -8,7 +8,6 @@ namespace stillroom::maths {
 
 /// An answer without what it is called: the 5 of "x = 5".
 struct Side {
-    Tree* tree = nullptr;
     int node = -1, label = -1; // label -1: none
 };
 
@@ -51,7 +50,7 @@ private:
     bool agree_at_naturals(int a, int b, const std::set<std::string>& names);
     Outcome equations(int a, int b);
     Outcome inequalities(int a, int b);
-    std::optional<double> ratio_sign(int a, int b);
+    std::optional<int> ratio_sign(int a, int b);
     std::optional<std::vector<Value>> roots(Tree& tree, int difference, const std::string& name,
                                             const std::map<std::string, Value>& others);
 

@@ -87,6 +87,11 @@ bool may_be_measured(const Tree& tree, int at) {
     return last.kind == Kind::Symbol && is_unit(last.text);
 }
 
+/// Left side minus right side.
+int difference(Tree& tree, const Node& relation) {
+    return tree.node(Kind::Add, {relation.kids[0], tree.node(Kind::Negate, {relation.kids[1]})});
+}
+
 std::string without_leading_zeros(std::string digits) {
     digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
     return digits;
@@ -285,7 +290,7 @@ Outcome Comparer::functions(int a, int b) {
 
 /// The sign of the one factor between two expressions; 0 where there is none, nullopt where that is not
 /// known.
-std::optional<double> Comparer::ratio_sign(int a, int b) {
+std::optional<int> Comparer::ratio_sign(int a, int b) {
     const auto names = united(variables(a_, a), variables(b_, b));
     std::optional<std::pair<Value, Value>> first;
     int same = 0;
@@ -293,19 +298,19 @@ std::optional<double> Comparer::ratio_sign(int a, int b) {
         const Comparison found = compare_at(a_, a, b_, b, point(names, number), work_);
         if (!found.a || !found.b) continue;
         const bool zero_a = cln::zerop(*found.a), zero_b = cln::zerop(*found.b);
-        if (zero_a != zero_b) return 0.0;
+        if (zero_a != zero_b) return 0;
         if (zero_a) continue;
         if (!first) {
             first = {*found.a, *found.b};
             continue;
         }
         const Match match = compare_values(*found.a * first->second, *found.b * first->first, 80, 8);
-        if (match == Match::Differs) return 0.0;
+        if (match == Match::Differs) return 0;
         if (match == Match::Same) ++same;
     }
     if (!first || same < needed_points - 1 || !is_real(first->first) || !is_real(first->second))
         return std::nullopt;
-    return (cln::realpart(first->first) > 0) == (cln::realpart(first->second) > 0) ? 1.0 : -1.0;
+    return (cln::realpart(first->first) > 0) == (cln::realpart(first->second) > 0) ? 1 : -1;
 }
 
 /// Where the difference of an equation's sides is linear or quadratic in `name`: its one or two roots.
@@ -340,8 +345,8 @@ std::optional<std::vector<Value>> Comparer::roots(Tree& tree, int difference, co
 Outcome Comparer::equations(int a, int b) {
     const Node left = a_[a], right = b_[b];
     if (left.kids.size() != 2 || right.kids.size() != 2) return {Verdict::Unknown, "chains of equations"};
-    const int p = a_.node(Kind::Add, {left.kids[0], a_.node(Kind::Negate, {left.kids[1]})});
-    const int q = b_.node(Kind::Add, {right.kids[0], b_.node(Kind::Negate, {right.kids[1]})});
+    const int p = difference(a_, left);
+    const int q = difference(b_, right);
     const auto factor = ratio_sign(p, q);
     if (factor && *factor != 0) return {Verdict::Equal, "the same equation up to a factor"};
     const auto names_a = variables(a_, p), names_b = variables(b_, q);
@@ -392,8 +397,8 @@ Outcome Comparer::inequalities(int a, int b) {
         }
         return {Verdict::Unknown, "chains of inequalities that are not the same"};
     }
-    const int p = a_.node(Kind::Add, {left.kids[0], a_.node(Kind::Negate, {left.kids[1]})});
-    const int q = b_.node(Kind::Add, {right.kids[0], b_.node(Kind::Negate, {right.kids[1]})});
+    const int p = difference(a_, left);
+    const int q = difference(b_, right);
     const auto sign = ratio_sign(p, q);
     if (!sign || *sign == 0) return {Verdict::Unknown, "inequalities that are not multiples of each other"};
     const bool same = left.text == (*sign > 0 ? right.text : flipped);

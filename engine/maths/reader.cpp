@@ -202,7 +202,7 @@ int Reader::relation(int first) {
     std::string signs;
     std::vector<int> sides{first};
     while (const char sign = relation_sign(now(), after())) {
-        if (after_box_) after_box_ = false;
+        after_box_ = false;
         next();
         signs += sign;
         sides.push_back(ratio());
